@@ -11,9 +11,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import mutual_info_score
 
 from comparity.counts.densities import fit_groups
+from comparity.counts.overlap import label_blocks
 from comparity.errors import ComparityError, OutOfRangeError
 from comparity.separation.information import (
-    blocks_of,
     information_independence,
     information_separation,
     information_sufficiency,
@@ -97,7 +97,7 @@ def test_a_seed_gives_the_same_p_value() -> None:
 def test_attributes_are_dealt_out_within_labels_only() -> None:
     rng = np.random.default_rng(0)
     y, attribute = rng.integers(0, 5, 100).astype(float), np.arange(100)
-    dealt = permute_within(blocks_of(y), attribute, rng)
+    dealt = permute_within(label_blocks(y), attribute, rng)
     assert (y[dealt] == y).all()
     assert sorted(dealt) == list(range(100))
     assert (dealt != attribute).any()
@@ -105,7 +105,7 @@ def test_attributes_are_dealt_out_within_labels_only() -> None:
 
 def test_many_labels_are_dealt_out_among_neighbours() -> None:
     y = np.random.default_rng(1).normal(size=203)
-    blocks = blocks_of(y)
+    blocks = label_blocks(y)
     assert np.bincount(blocks).tolist() == [10] * 19 + [13]
     for one in range(19):
         assert y[blocks == one].max() < y[blocks == one + 1].min()

@@ -145,7 +145,7 @@ def test_runs_stand_while_the_code_of_their_question_does() -> None:
     behind = {home: states.modules_behind(home) for home in ("separation.audit", "relative.audit")}
     names = {home: {path.stem for path in paths} for home, paths in behind.items()}
     assert {"proportions", "judging"} <= names["separation.audit"]
-    assert "subjects" in names["relative.audit"] - names["separation.audit"]
+    assert "slopes" in names["relative.audit"] - names["separation.audit"]
     assert not names["separation.audit"] & {"section", "terminal", "barp"}
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
+from comparity.counts.overlap import label_blocks
 from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, SharedPairCounts, Sharing
 from comparity.errors import OptionError
 from comparity.inference.agreement import (
@@ -64,21 +65,9 @@ def compare_counts(
     pairs: JudgedPairs | None = None,
 ) -> list[GapTest]:
     """Test hypotheses by the design of the counts, with items skewed as they are in `pairs`."""
-    smallest = [smallest_group(counts, contrast.cells) for contrast in contrasts]
     if isinstance(counts, SharedPairCounts):
         guarded = options.method != "dyadic"
         tests = compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
-        if guarded and pairs is not None:
-            sides = [sides_of(contrast) for contrast in contrasts]
-            if min(smallest, default=0) < items_to_be_normal(options.margin):
-                residuals = item_residuals(pairs, pairs.trials.astype(np.float64), score_ties)
-                cumulants = [residuals.third_cumulant(*one) for one in sides]
-                tests = list(map(allow_for_skewness, tests, cumulants))
-            # Rows that share an evaluator or a cluster stay together when items change groups.
-            alone = counts.n_evaluators < FEWEST_EVALUATORS and not counts.n_clusters
-            if alone and not options.continuous and not options.anytime:
-                deal = partial(deal_judgments, pairs, score_ties)
-                tests = check_by_permutation(tests, sides, moments_of(counts, score_ties), deal)
     elif options.anytime:
         sharing = counts.sharing(score_ties)
         tests = [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
@@ -86,9 +75,43 @@ def compare_counts(
         tests = compare_fresh_wald(counts, contrasts)
     else:
         tests = compare_fresh(counts, contrasts, score_ties=score_ties)
-    return [
-        replace(test, smallest_group=items) for test, items in zip(tests, smallest, strict=True)
-    ]
+    smallest = [smallest_group(counts, contrast.cells) for contrast in contrasts]
+    tests = [replace(one, smallest_group=n) for one, n in zip(tests, smallest, strict=True)]
+    if isinstance(counts, PairCounts) or pairs is None or not guarded:
+        return tests
+    sharing = moments_of(counts, score_ties)
+    return allow_for_items(tests, contrasts, sharing, pairs, options=options, score_ties=score_ties)
+
+
+def allow_for_items(
+    tests: Sequence[GapTest],
+    contrasts: Sequence[Contrast],
+    sharing: Sharing,
+    pairs: JudgedPairs,
+    *,
+    options: ComparativeOptions,
+    score_ties: str,
+    weights: NDArray[np.float64] | None = None,
+) -> list[GapTest]:
+    """Allow for skewed items: errors that grow with the gap, and a permutation of few items.
+
+    `weights` are those of items, which make a reference alike in all groups.
+    """
+    found, sides = list(tests), [sides_of(contrast) for contrast in contrasts]
+    fewest = min((test.smallest_group or 0 for test in tests), default=0)
+    if fewest < items_to_be_normal(options.margin):
+        trials = pairs.trials.astype(np.float64)
+        if weights is not None:
+            trials *= weights[pairs.better] * weights[pairs.worse]
+        residuals = item_residuals(pairs, trials, score_ties)
+        cumulants = [residuals.third_cumulant(*one) for one in sides]
+        found = list(map(allow_for_skewness, found, cumulants))
+    # Rows that share an evaluator or a cluster stay together when items change groups.
+    alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
+    if not alone or options.continuous:
+        return found
+    deal = partial(deal_judgments, pairs, score_ties, weights)
+    return check_by_permutation(found, sides, sharing, deal)
 
 
 def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell]) -> int:
@@ -113,8 +136,14 @@ def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell])
     return min(map(items, cells))
 
 
-def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs | None:
-    """Return judged pairs, whose items may all change groups; nothing where there are too many."""
+def deal_judgments(
+    pairs: JudgedPairs, score_ties: str, weights: NDArray[np.float64] | None = None
+) -> DealtPairs | None:
+    """Return judged pairs whose items may change groups; nothing where there are too many.
+
+    With `weights` of items, which make a reference alike in all groups, only items with the same
+    reference change groups, or neighbours by it.
+    """
     if len(pairs.better) > MOST_JUDGMENTS_TO_DEAL:
         return None
     groups = tuple(sorted({group for cell in pairs.cells for group in cell}))
@@ -123,14 +152,17 @@ def deal_judgments(pairs: JudgedPairs, score_ties: str) -> DealtPairs | None:
     group = np.zeros(len(used), dtype=np.int64)
     group[place] = sides[pairs.cell].T.ravel()
     better, worse = place.reshape(2, -1)
+    stratum = np.zeros(len(used), dtype=np.int64)
+    if weights is not None and pairs.reference is not None:
+        stratum = label_blocks(pairs.reference[used])
     return DealtPairs(
         better=better,
         worse=worse,
         outcome=np.array([0.0, TIE_VALUE[score_ties], 1.0])[pairs.order + 1],
         trials=pairs.trials.astype(np.float64),
         group=group,
-        weight=np.ones(len(used)),
-        stratum=np.zeros(len(used), dtype=np.int64),
+        weight=np.ones(len(used)) if weights is None else weights[used],
+        stratum=stratum,
         groups=groups,
     )
 

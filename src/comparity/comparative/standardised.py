@@ -12,11 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.comparative.families import TestedFamily, family_of, judge_families
+from comparity.comparative.families import (
+    TestedFamily,
+    allow_for_items,
+    family_of,
+    judge_families,
+)
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import (
@@ -31,7 +37,11 @@ from comparity.counts.overlap import Overlap
 from comparity.counts.pair_distances import ExpectedRates
 from comparity.counts.pairs import Cell, PairCounts, Sharing
 from comparity.errors import ConstantLabelError
-from comparity.inference.agreement import FEWEST_EVALUATORS, Contrast
+from comparity.inference.agreement import (
+    FEWEST_EVALUATORS,
+    Contrast,
+    sides_of,
+)
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.inference.joint import equal_cells
@@ -97,24 +107,22 @@ class _Weighted:
         """Test every hypothesis."""
         asked = family_of(self.counts.groups, options)
         expected = self.expected(options.score_ties) if self.rounded else None
-        tested = TestedFamily.of(asked, sharing, partial(self.tests, sharing, expected))
+        compare = partial(self.tests, sharing, expected, options)
+        tested = TestedFamily.of(asked, sharing, compare)
         return tested.called(self.name, several=self.several)
 
     def tests(
-        self, sharing: Sharing, expected: ExpectedRates | None, contrasts: Sequence[Contrast]
+        self,
+        sharing: Sharing,
+        expected: ExpectedRates | None,
+        options: ComparativeOptions,
+        contrasts: Sequence[Contrast],
     ) -> list[GapTest]:
         """Test hypotheses; without a p value, and with the reason, where weights fail."""
         tests = []
         for contrast in contrasts:
             test = compare_cells(sharing, *contrast, null=contrast.null)
-            sides = [(one,) if isinstance(one, Cell) else one for one in contrast]
-            first, second = (sum(self.counts[cell].trials for cell in side) for side in sides)
-            worth = min(
-                self.overlap.effective_sizes[group] for cell in contrast.cells for group in cell
-            )
-            # A group without any weight is worth nothing.
-            items = 0 if np.isnan(worth) else int(worth)
-            test = replace(test, n=(first, second), smallest_group=items)
+            test = replace(test, **self.size(contrast))
             reason = self.overlap.scarcity if self.rounded else self.overlap.reason
             reason = reason or self.reason_against(sharing, contrast.cells)
             if expected is not None and not reason:
@@ -123,7 +131,27 @@ class _Weighted:
             if reason:
                 test = replace(test, p_value=np.nan, pivot=None, reason=reason)
             tests.append(test)
-        return tests
+        # What distances explain moves rates, not residuals.
+        return allow_for_items(
+            tests,
+            contrasts,
+            sharing,
+            self.pairs,
+            options=options,
+            score_ties=options.score_ties,
+            weights=self.overlap.weights,
+        )
+
+    def size(self, contrast: Contrast) -> dict[str, Any]:
+        """Return how many judgments a test has, before weighting, and items by their weights."""
+        worth = min(
+            self.overlap.effective_sizes[group] for cell in contrast.cells for group in cell
+        )
+        first, second = (
+            sum(self.counts[cell].trials for cell in side) for side in sides_of(contrast)
+        )
+        # A group without any weight is worth nothing.
+        return {"n": (first, second), "smallest_group": 0 if np.isnan(worth) else int(worth)}
 
     def reason_against(self, sharing: Sharing, cells: Sequence[Cell]) -> str:
         """Say which weights have not made two of the cells alike; nothing where all have."""
@@ -171,9 +199,10 @@ def standardised_audit(
     tests, further, finding = _judge(shared, raw, options)
     changes = False
     if raw.ties.scores:
+        other: Literal["half", "disagree"]
         other = "half" if options.score_ties == "disagree" else "disagree"
         otherwise = [(one, one.sharing(other)) for one in weighted]
-        changes = _judge(otherwise, raw, options)[2] != finding
+        changes = _judge(otherwise, raw, replace(options, score_ties=other))[2] != finding
     return replace(
         raw,
         notion=raw.notion.replace("(raw)", "(standardised)"),

@@ -34,6 +34,9 @@ MOST_LEVELS = 20
 MOST_BINS = 2_000
 """More distinct labels than this are taken together in so many bins of neighbours."""
 
+NEIGHBOURS = 10
+"""Neighbours by label that groups are permuted among, where many labels differ."""
+
 FEWEST_KNOTS, MOST_KNOTS = 5, 20
 
 LARGEST_IMBALANCE = 0.05
@@ -188,6 +191,23 @@ def _reason(groups: Sequence[str], sizes: Floats, imbalance: float, limit: float
             f"more than the {limit:.3f} that is trusted"
         )
     return ""
+
+
+def label_blocks(label: Floats) -> Codes:
+    """Return a code for items with the same label, or with neighbouring ones where many differ.
+
+    Examples
+    --------
+    >>> label_blocks(np.array([0.0, 1.0, 0.0])).tolist()
+    [0, 1, 0]
+    >>> np.bincount(label_blocks(np.arange(45.0))).tolist()
+    [10, 10, 10, 15]
+    """
+    levels, code = np.unique(label, return_inverse=True)
+    if len(levels) <= MOST_LEVELS:
+        return code.reshape(-1).astype(np.int64)
+    lower = np.searchsorted(np.sort(label), label)
+    return np.minimum(lower // NEIGHBOURS, max(len(label) // NEIGHBOURS - 1, 0))
 
 
 def _levels(label: Floats, max_levels: int) -> tuple[Floats, Codes]:

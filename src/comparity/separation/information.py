@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.densities import CURVES, AttributeFit, fit_groups, fit_numbers
+from comparity.counts.overlap import label_blocks
 from comparity.errors import OptionError
 from comparity.inference.permutation import PermutationTest
 from comparity.separation.information_result import WORDS, AttributeInformation
@@ -41,9 +42,6 @@ Codes = NDArray[np.int64]
 
 LEVELS = 20
 """Labels of at most so many values are kept exactly."""
-
-BLOCK = 10
-"""Neighbours by label that an attribute is permuted among."""
 
 # Two statistics this close are one number reached by sums in another order.
 SAME = 1e-10
@@ -194,7 +192,7 @@ def _measure(
     attribute: Any = items.group if items.value is None else items.value
     fit_attribute = fit_groups if items.value is None else fit_numbers
     fit = partial(fit_attribute, given, told, curves=curves)
-    blocks, rng = blocks_of(given), np.random.default_rng(rng)
+    blocks, rng = label_blocks(given), np.random.default_rng(rng)
     drawn = [
         mean_information(fit(permute_within(blocks, attribute, rng))) for _ in range(permutations)
     ]
@@ -213,23 +211,6 @@ def _measure(
         n=len(items),
         notes=_notes(items, curves, notion, columns),
     )
-
-
-def blocks_of(y: Floats) -> Codes:
-    """Return a code for rows with the same label, or with neighbouring ones where many differ.
-
-    Examples
-    --------
-    >>> blocks_of(np.array([0.0, 1.0, 0.0])).tolist()
-    [0, 1, 0]
-    >>> np.bincount(blocks_of(np.arange(45.0))).tolist()
-    [10, 10, 10, 15]
-    """
-    values, code = np.unique(y, return_inverse=True)
-    if len(values) <= LEVELS:
-        return code.reshape(-1).astype(np.int64)
-    rank = np.argsort(np.argsort(y, kind="stable"), kind="stable")
-    return np.minimum(rank // BLOCK, max(len(y) // BLOCK - 1, 0))
 
 
 def permute_within(
