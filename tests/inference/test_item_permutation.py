@@ -24,7 +24,7 @@ from comparity.inference.item_permutation import (
     DrawnReference,
     check_by_permutation,
 )
-from tests.plain.item_permutation import size_of_gap
+from tests.plain.item_permutation import size_of_gap, size_of_means
 
 CELLS = tuple(Cell(better, worse) for better in "ab" for worse in "ab")
 CONTRASTS = family_of_cells("ab").tested
@@ -95,6 +95,74 @@ def test_weights_go_with_groups_and_strata_are_kept(weight: list[float], ties: b
     (sizes,), _ = permute(pairs, SIDES[:1], 500)
     found = np.unique(np.minimum(sizes, 1e6).round(6))
     np.testing.assert_allclose(found, sorted(possible), atol=1e-6)
+
+
+WITHIN_SIDES = [((Cell("a", "a"),), (Cell("b", "b"),))]
+
+
+def within_groups(seed: int, weight: list[float]) -> DealtPairs:
+    """Draw judgments of every two items of one group, three of "a" and four of "b"."""
+    pairs = [*combinations(range(3), 2), *combinations(range(3, 7), 2)] * 3
+    rng = np.random.default_rng(seed)
+    better, worse = rng.permuted(pairs, axis=1).T
+    return DealtPairs(
+        better=better,
+        worse=worse,
+        outcome=(rng.random(len(pairs)) < 0.6).astype(float),
+        trials=np.ones(len(pairs)),
+        group=np.repeat([0, 1], [3, 4]),
+        weight=np.array(weight),
+        stratum=np.zeros(7, dtype=np.int64),
+        groups=("a", "b"),
+    )
+
+
+@pytest.mark.parametrize("weight", [[1.0] * 7, [0.2, 0.2, 0.9, 0.7, 0.4, 0.4, 0.4]])
+def test_items_that_met_their_own_group_alone_are_dealt_out_by_their_means(
+    weight: list[float],
+) -> None:
+    pairs = within_groups(4, weight)
+    names = ["ab"[code] for code in pairs.group]
+    possible = []
+    for source in permutations(range(7)):
+        dealt = [names[item] for item in source], [weight[item] for item in source]
+        size = size_of_means(listed(pairs), names, dealt[0], weight, dealt[1])
+        possible.append(round(size, 6))
+    (sizes,), _ = permute(pairs, WITHIN_SIDES, 2000)
+    found = set(sizes.round(6).tolist())
+    assert found <= set(possible)
+    # A share of dealings that is drawn 2,000 times has a standard error of at most 0.012.
+    assert np.median(sizes) == pytest.approx(np.median(possible), rel=0.1)
+    assert np.mean(sizes > 1) == pytest.approx(np.mean(np.array(possible) > 1), abs=0.05)
+
+
+def test_the_error_of_rates_within_groups_is_twice_that_of_means_of_items() -> None:
+    pairs = within_groups(5, [1.0] * 7)
+    _, (error,) = permute(pairs, WITHIN_SIDES, 1)
+    squares = []
+    for code in range(2):
+        rows = pairs.group[pairs.better] == code
+        items = np.concatenate([pairs.better[rows], pairs.worse[rows]])
+        outcome = np.tile(pairs.outcome[rows], 2)
+        means = [outcome[items == item].mean() for item in np.unique(items)]
+        squares.append(np.var(means) / len(means))
+    assert error == pytest.approx(2 * np.sqrt(sum(squares)))
+
+
+def test_an_error_that_knows_of_evaluators_is_kept() -> None:
+    pairs = lose_all(judged(40, 3000, 3, ties=False), (0, 1, 2))
+    counts = pairs.shared_counts()
+    usual, sharing = compare_shared(counts, CONTRASTS), moments_of(counts, "disagree")
+    wider = [
+        replace(one, standard_error=2 * one.standard_error, shared_variance=4 * one.shared_variance)
+        for one in usual
+    ]
+    deal = partial(deal_judgments, pairs, "disagree")
+    one = check_by_permutation(wider, SIDES, sharing, deal)
+    two = check_by_permutation(wider, SIDES, sharing, deal, only_items=False)
+    checked = [place for place, test in enumerate(two) if METHOD in test.method]
+    assert checked
+    assert all(two[place].p_value > one[place].p_value for place in checked)
 
 
 def test_the_observed_error_is_that_of_the_definition() -> None:

@@ -41,3 +41,39 @@ def size_of_gap(
         own += residual**2
     variance = max(sum(e**2 for e in by_item.values()) - own, own)
     return abs(gap) / sqrt(variance) if variance > 1e-15 else (0.0 if abs(gap) < 1e-9 else 1e99)
+
+
+def size_of_means(
+    judgments: Sequence[tuple[int, int, float]],
+    group: Sequence[str],
+    dealt: Sequence[str],
+    weight: Sequence[float],
+    dealt_weight: Sequence[float],
+) -> float:
+    """Return the size of a gap between the items of "a" and "b", as these were dealt out.
+
+    Every judgment is within a group. An item's value is its mean outcome less that of its group.
+    """
+    items = range(len(group))
+    of_item: dict[int, list[tuple[float, float]]] = {item: [] for item in items}
+    for i, j, hit in judgments:
+        of_item[i].append((weight[j], hit))
+        of_item[j].append((weight[i], hit))
+    held = [sum(w for w, _ in of_item[item]) for item in items]
+    mean = [sum(w * hit for w, hit in of_item[item]) / held[item] for item in items]
+    value = []
+    for item in items:
+        own = [one for one in items if group[one] == group[item]]
+        total = sum(weight[one] * held[one] for one in own)
+        value.append(mean[item] - sum(weight[one] * held[one] * mean[one] for one in own) / total)
+    gap, variance = 0.0, 0.0
+    for sign, name in ((1, "a"), (-1, "b")):
+        own = [item for item in items if dealt[item] == name]
+        total = sum(dealt_weight[item] * held[item] for item in own)
+        share = [dealt_weight[item] * held[item] / total for item in own]
+        centre = sum(s * value[item] for s, item in zip(share, own, strict=True))
+        gap += sign * centre
+        variance += sum(
+            s**2 * (value[item] - centre) ** 2 for s, item in zip(share, own, strict=True)
+        )
+    return abs(gap) / sqrt(variance)

@@ -106,12 +106,11 @@ def allow_for_items(
         residuals = item_residuals(pairs, trials, score_ties)
         cumulants = [residuals.third_cumulant(*one) for one in sides]
         found = list(map(allow_for_skewness, found, cumulants))
-    # Rows that share an evaluator or a cluster stay together when items change groups.
-    alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
-    if not alone or options.continuous:
+    if options.continuous:
         return found
     deal = partial(deal_judgments, pairs, score_ties, weights)
-    return check_by_permutation(found, sides, sharing, deal)
+    alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
+    return check_by_permutation(found, sides, sharing, deal, only_items=alone)
 
 
 def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell]) -> int:

@@ -6,9 +6,9 @@ The statistic is explained in :mod:`comparity.inference.item_permutation`.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ class DealtPairs:
 
     def __len__(self) -> int:
         return len(self.group)
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether items met items of their own group alone, so that no pair could change cells."""
+        return bool((self.group[self.better] == self.group[self.worse]).all())
 
     def table(self, amount: Floats) -> Any:
         """Return sums by better item (in rows) and worse item."""
@@ -224,6 +229,39 @@ class _Dealt:
         return share**2 * (squares - 2 * rate * hits + rate**2 * trials)
 
 
+class _DealtMeans:
+    """Mean outcomes of items that met items of their own group alone, dealt out in many ways.
+
+    An item's mean is taken from that of its group, so that what is dealt out has no gap.
+    """
+
+    def __init__(self, pairs: DealtPairs, source: Codes) -> None:
+        weight, n = pairs.weight, len(pairs)
+        met = pairs.trials * weight[pairs.worse], pairs.trials * weight[pairs.better]
+        ends = list(zip((pairs.better, pairs.worse), met, strict=True))
+        held = np.sum([np.bincount(item, one, n) for item, one in ends], axis=0)
+        hits = np.sum([np.bincount(item, one * pairs.outcome, n) for item, one in ends], axis=0)
+        mean = np.divide(hits, held, out=np.zeros(n), where=held > 0)
+        of_group = np.bincount(pairs.group, weight * held * mean) / np.maximum(
+            np.bincount(pairs.group, weight * held), NOTHING
+        )
+        self.value: Floats = (mean - of_group[pairs.group])[:, None]
+        self.worth: Floats = weight[source] * held[:, None]
+        self.member = pairs.group[source]
+        self.code = {group: code for code, group in enumerate(pairs.groups)}
+
+    def statistics(self, sides: Sides) -> tuple[Floats, Floats]:
+        """Return the gap between two groups in every dealing, and its variance."""
+        gap, variance = np.zeros((2, self.member.shape[1]))
+        for sign, (cell, *_) in zip((1, -1), sides, strict=True):
+            worth = self.worth * (self.member == self.code[cell.better])
+            share = worth / np.maximum(worth.sum(axis=0), NOTHING)
+            mean = (share * self.value).sum(axis=0)
+            gap += sign * mean
+            variance += (share**2 * (self.value - mean) ** 2).sum(axis=0)
+        return gap, variance
+
+
 def _products(one: Floats, two: Floats) -> Floats:
     """Return the sum of products over items; a single column stands for all dealings."""
     if two.shape[1] < one.shape[1]:
@@ -239,13 +277,17 @@ def permute(pairs: DealtPairs, sides: Sequence[Sides], draws: int) -> tuple[Floa
     would be a little too strict or too lax for all.
     """
     pairs = pairs.in_order()
-    tables = _Tables(pairs)
-    seen = _Dealt(tables, np.arange(len(pairs))[:, None])
+    deal: Callable[[Codes], _Dealt | _DealtMeans]
+    deal = partial(_DealtMeans, pairs) if pairs.is_separate else partial(_Dealt, _Tables(pairs))
+    seen = deal(np.arange(len(pairs))[:, None])
     errors = np.array([np.sqrt(seen.statistics(one)[1][0]) for one in sides])
+    if pairs.is_separate:
+        # Both items of a pair are of the group: its rate varies twice as much as a mean of items.
+        errors *= 2
     rng = np.random.default_rng(zlib.crc32(np.bincount(pairs.better, pairs.outcome).tobytes()))
     part, found = max(1, AT_ONCE // max(len(pairs), 1)), []
     for start in range(0, draws, part):
-        dealt = _Dealt(tables, pairs.deal(min(part, draws - start), rng))
+        dealt = deal(pairs.deal(min(part, draws - start), rng))
         found.append(np.array([_sizes(*dealt.statistics(one)) for one in sides]))
     return np.concatenate(found, axis=1), errors
 

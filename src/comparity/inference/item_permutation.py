@@ -15,6 +15,22 @@ of another hypothesis is real), the permutation is right for many items only, as
 [1]_; with groups of 25 and 75 items used by rank it alone rejects in 0.135. So the larger p value
 of the two counts: the test keeps its level where either of them does.
 
+**Evaluators and clusters.** Leans of evaluators make gaps that no permutation of items has. The
+gap is then divided by the error that allows for leans, and compared with the same
+:math:`T^*_b`, whose tails are at least as heavy as those of a sum of skewed items and leans; the
+usual test, which knows how few evaluators there are, has to reject, too.
+
+**Pairs within groups alone.** Items that met only items of their own group cannot change groups:
+their pairs would be across. What is dealt out is then the mean outcome :math:`m_i` of each item,
+less that of its group, and
+
+.. math:: T^* = \frac{\bar m^*_a - \bar m^*_b}{\sqrt{v^*_a + v^*_b}}, \qquad
+    v_g = \sum_{i \in g} s_i^2 (m_i - \bar m_g)^2,
+
+with :math:`s_i` the item's share of the judgments of the group. Both items of a pair are of the
+group, so that its rate varies twice as much as such a mean:
+:math:`T = d / (2 \sqrt{v_a + v_b})`.
+
 **When it is asked.** A permutation costs power where it is not needed: cells of few judgments have
 a rough error, and its dealings know no better. The sum of :math:`n` items of skewness
 :math:`\gamma`, over its own error, has a one-sided level of 0.05 that is off by
@@ -158,6 +174,8 @@ def check_by_permutation(
     sides: Sequence[Sides],
     sharing: Sharing,
     pairs_of: Callable[[], DealtPairs | None],
+    *,
+    only_items: bool = True,
 ) -> list[GapTest]:
     """Let tests that rest on few items reject only where a permutation of items does, too.
 
@@ -172,6 +190,9 @@ def check_by_permutation(
     pairs_of : callable
         Returns the judgments item by item, or nothing where items are not exchangeable; called only
         where there is something to permute.
+    only_items : bool
+        Whether judgments share nothing but items. If they share evaluators or clusters, too, the
+        gap is divided by the error that knows of these, where it is larger.
     """
     found = list(tests)
     few = [
@@ -201,7 +222,7 @@ def check_by_permutation(
         assert test.pivot is not None
         permuted = NullGap(
             gap=test.gap,
-            standard_error=max(error, NOTHING),
+            standard_error=max(error, NOTHING if only_items else test.standard_error),
             reference=DrawnReference(sizes=drawn),
         )
         both = BothTests(test.pivot, permuted)
