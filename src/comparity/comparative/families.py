@@ -106,7 +106,8 @@ def allow_for_items(
         residuals = item_residuals(pairs, trials, score_ties)
         cumulants = [residuals.third_cumulant(*one) for one in sides]
         found = list(map(allow_for_skewness, found, cumulants))
-    if options.continuous:
+    # Readings at any moment know no permutation.
+    if options.continuous or options.anytime:
         return found
     deal = partial(deal_judgments, pairs, score_ties, weights)
     alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
