@@ -52,7 +52,7 @@ def size_of_means(
 ) -> float:
     """Return the size of a gap between the items of "a" and "b", as these were dealt out.
 
-    Every judgment is within a group. An item's value is its mean outcome less that of its group.
+    Every judgment is within a group. An item's value is its mean outcome minus that of its group.
     """
     items = range(len(group))
     of_item: dict[int, list[tuple[float, float]]] = {item: [] for item in items}

@@ -22,7 +22,7 @@ usual test, which knows how few evaluators there are, has to reject, too.
 
 **Pairs within groups alone.** Items that met only items of their own group cannot change groups:
 their pairs would be across. What is dealt out is then the mean outcome :math:`m_i` of each item,
-less that of its group, and
+minus that of its group, and
 
 .. math:: T^* = \frac{\bar m^*_a - \bar m^*_b}{\sqrt{v^*_a + v^*_b}}, \qquad
     v_g = \sum_{i \in g} s_i^2 (m_i - \bar m_g)^2,
