@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from comparity.metrics.audit import select_metrics as select_metrics
     from comparity.metrics.classes import class_metrics as class_metrics
     from comparity.metrics.regression import regression_metrics as regression_metrics
+    from comparity.pairs.choose import choose_pairs as choose_pairs
     from comparity.pairwise.audit import pairwise_accuracy as pairwise_accuracy
     from comparity.pairwise.parity import pairwise_parity as pairwise_parity
     from comparity.planning.plan import plan_comparative as plan_comparative
@@ -60,6 +61,7 @@ _HOMES = {
     "biased_bridge": "comparity.relative.bridges",
     "bradley_terry": "comparity.ranking.simple_models",
     "check": "comparity.gate.check",
+    "choose_pairs": "comparity.pairs.choose",
     "class_metrics": "comparity.metrics.classes",
     "comparative_separation": "comparity.comparative.audit",
     "compare_raters": "comparity.relative.raters",

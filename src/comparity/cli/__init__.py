@@ -32,6 +32,7 @@ HOMES = {
     "train": "questions",
     "judges": "deciders",
     "plan": "questions",
+    "pairs": "questions",
     "gate": "questions",
     "report": "report",
     "data": "tools",

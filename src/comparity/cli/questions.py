@@ -29,6 +29,7 @@ from comparity.cli.running import BadInput, SuggestingGroup
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
 from comparity.impact.options import ImpactForm
+from comparity.pairs.options import PairsForm
 from comparity.planning.options import (
     ComparativePlanOptions,
     RankPlanOptions,
@@ -157,6 +158,31 @@ def train(file: Path, output: Path, **choices: Any) -> Result:
 
     # Told beside the result, which may go elsewhere.
     return train_file(file, output, tell=partial(click.echo, err=True), **choices)
+
+
+@command(
+    PairsForm,
+    doing="choosing pairs",
+    example=(
+        "pairs items.csv --sensitive sex --judges 20 --budget 2000 --csv pairs.csv\n"
+        "pairs items.csv --sensitive sex --budget 500 --given answers.csv --score model \\\n"
+        "    --csv more.csv"
+    ),
+    short_help="Which pairs to judge next, by whom, on which side.",
+)
+@click.argument("items", type=INPUT_FILE)
+@click.option("--given", type=INPUT_FILE, help="Earlier answers, one row for each judgment.")
+def pairs(items: Path, given: Path | None = None, **choices: Any) -> Result:
+    """Choose pairs of items to judge, who judges them, and which item stands on the left.
+
+    ITEMS (CSV, TSV, Parquet or JSON lines) has one row for each item. Options that name columns of
+    comparisons are about the answers of --given.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    from comparity.pairs.choose import choose_from_files
+
+    return choose_from_files(items, given, **choices)
 
 
 @click.group(cls=SuggestingGroup)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from comparity.counts.clusters import Clustering, named_clusters, read_clusters
 from comparity.errors import (
-    BlankNameError,
     EmptyTableError,
     MissingColumnError,
     MissingValueError,
@@ -23,8 +22,7 @@ from comparity.errors import (
     TiesOnlyError,
     UnknownItemError,
 )
-from comparity.errors.spelling import is_blank
-from comparity.ranking.names import code_names
+from comparity.ranking.names import check_seen, code_names, item_names
 from comparity.tables.frames import collect_columns, is_frame, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read
 from comparity.tables.values import as_array, check_lengths, factorise, group_codes, rows_of
@@ -194,16 +192,11 @@ def judgments_from_frames(
     codes, names = factorise(both)
     n = len(codes) // 2
     for name, part in ((better, codes[:n]), (worse, codes[n:])):
-        _check_seen(part, names, name, "comparisons")
+        check_seen(part, names, name, "comparisons")
     if items is None:
         known = sorted(names)
     else:
-        ids = columns_of(items, "items", [item])[item]
-        row_codes, written = factorise(ids)
-        _check_seen(row_codes, written, item, "items")
-        _check_ids(row_codes, len(written), ids, item)
-        # Numbers are written in their order, and items stay in that of their rows.
-        known = [written[code] for code in row_codes.tolist()]
+        known = item_names(columns_of(items, "items", [item])[item], item)
     place = {name: position for position, name in enumerate(known)}
     position = np.array([place.get(name, -1) for name in names], dtype=np.int64)[codes]
     for name, half in ((better, slice(0, n)), (worse, slice(n, None))):
@@ -224,27 +217,6 @@ def _join_columns(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     if first.dtype == second.dtype:
         return np.concatenate([first, second])
     return np.concatenate([first.astype(object), second.astype(object)])
-
-
-def _check_seen(codes: NDArray[np.int64], names: Sequence[str], column: str, table: str) -> None:
-    """Refuse items without a name, and names of which nothing can be seen."""
-    if (codes < 0).any():
-        raise MissingValueError(column, table, rows_of(codes < 0))
-    blank = np.array([is_blank(name) for name in names], dtype=bool)[codes]
-    if blank.any():
-        unseen = np.array(names, dtype=object)[codes]
-        raise BlankNameError(column, table, rows_of(blank, unseen))
-
-
-def _check_ids(codes: NDArray[np.int64], n: int, ids: NDArray[Any], item: str) -> None:
-    from comparity.errors import DuplicateItemError
-
-    if n < len(codes):
-        seen = np.zeros(n, dtype=bool)
-        repeated = np.zeros(len(codes), dtype=bool)
-        for row, code in enumerate(codes.tolist()):
-            repeated[row], seen[code] = seen[code], True
-        raise DuplicateItemError(item, rows_of(repeated, ids))
 
 
 def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str, NDArray[Any]]:

@@ -61,6 +61,7 @@ HOMES = (
     "comparity.ranking.fair_topk",
     "comparity.training.result",
     "comparity.planning.result",
+    "comparity.pairs.result",
     "comparity.judges.result",
     "comparity.gate.check",
     "comparity.demo.story",
