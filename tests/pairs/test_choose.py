@@ -49,7 +49,7 @@ def test_groups_stand_on_the_left_equally_often_for_every_judge() -> None:
 def test_swapped_pairs_come_back_to_the_same_judge_later_the_other_way_round() -> None:
     pairs = choose(budget=480, swapped_share=0.1)
     rows = pairs.rows()
-    again = [place for place, row in enumerate(rows) if row["how"] == "swapped"]
+    again = [place for place, row in enumerate(rows) if row["swapped"]]
     assert len(again) == 48
     for place in again:
         row = rows[place]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from comparity.pairs.strata import (
-    Kind,
+    PairKind,
     allocate,
     draw_even_pairs,
     even_items,
@@ -22,7 +22,7 @@ from comparity.pairs.strata import (
 @given(st.integers(2, 40))
 def test_places_of_pairs_within_a_group_are_all_its_pairs(n: int) -> None:
     items = np.arange(100, 100 + n)
-    kind = Kind(name="f and f", first=items, second=items)
+    kind = PairKind(name="f and f", first=items, second=items)
     first, second = kind.pair_at(np.arange(kind.n_pairs))
     assert set(zip(first.tolist(), second.tolist(), strict=True)) == set(
         combinations(items.tolist(), 2)
@@ -32,7 +32,7 @@ def test_places_of_pairs_within_a_group_are_all_its_pairs(n: int) -> None:
 @pytest.mark.parametrize("n", [10**5, 3_000_000])
 def test_the_last_pairs_of_large_groups_are_found_exactly(n: int) -> None:
     items = np.arange(n)
-    kind = Kind(name="f and f", first=items, second=items)
+    kind = PairKind(name="f and f", first=items, second=items)
     places = kind.n_pairs - np.arange(1, 4)
     first, second = kind.pair_at(places)
     assert second.tolist() == [n - 1] * 3
@@ -128,7 +128,7 @@ def test_pairs_of_a_kind_are_equally_likely() -> None:
     """A chi-squared test over all 15 pairs of six items, 3,000 draws of three pairs."""
     rng = np.random.default_rng(11)
     items = np.arange(6)
-    kind = Kind(name="f and f", first=items, second=items)
+    kind = PairKind(name="f and f", first=items, second=items)
     counts = np.zeros(36)
     none, uses = np.zeros(0, np.int64), np.zeros(6, np.int64)
     for _ in range(3000):

@@ -278,7 +278,8 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         audit = _audit_tables(table, None, form, tied=None, clusters=clusters)
         return audit.with_files(comparisons)
     kept = form.cluster if form.judgment is None else (form.judgment,)
-    read = read_comparisons(comparisons, layout=form.layout, kept=kept, **columns, **sides)
+    columns |= {"layout": form.layout, "kept": kept, **sides}
+    read = read_comparisons(comparisons, random_only=True, **columns)
     judge = "evaluator" if read.has_evaluators else None
     form = replace(form, better="better", worse="worse", evaluator=judge)
     clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}

@@ -16,9 +16,9 @@ from comparity.pairs.informative import (
 )
 from comparity.pairs.options import GROUP_GOALS, PairsForm, PairsOptions
 from comparity.pairs.result import AskedKind, ChosenPairs
-from comparity.pairs.schedule import CHOSEN, RANDOM, SWAPPED, Schedule, schedule_pairs
+from comparity.pairs.schedule import Schedule, schedule_pairs
 from comparity.pairs.strata import (
-    Kind,
+    PairKind,
     kinds_of,
     pair_keys,
 )
@@ -28,7 +28,7 @@ from comparity.ranking.names import item_names
 from comparity.results.options import provenance, shows
 from comparity.tables.features import named_attributes
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.layouts import read_comparisons
+from comparity.tables.layouts import CHOSEN, RANDOM, read_comparisons
 from comparity.tables.values import numbers
 
 
@@ -186,7 +186,7 @@ def _choose(study: Study, options: PairsOptions, **data: Any) -> ChosenPairs:
     )
 
 
-def _kinds(study: Study, options: PairsOptions) -> list[Kind]:
+def _kinds(study: Study, options: PairsOptions) -> list[PairKind]:
     """Return the kinds of pairs that the goal is about."""
     hypotheses = "across" if options.goal == "lean" else options.hypotheses
     kinds = kinds_of(study.codes, study.groups, hypotheses)
@@ -196,7 +196,7 @@ def _kinds(study: Study, options: PairsOptions) -> list[Kind]:
     return kinds
 
 
-def _check_budget(n: int, kinds: Sequence[Kind], judges: int, options: PairsOptions) -> None:
+def _check_budget(n: int, kinds: Sequence[PairKind], judges: int, options: PairsOptions) -> None:
     possible = sum(kind.n_pairs for kind in kinds) * judges
     if not 0 < n <= possible:
         why = f"{judges} judges can judge {possible:,} pairs, each pair once"
@@ -210,13 +210,12 @@ def _columns(
     """Return the columns of the list, one row for each judgment to ask for."""
     pair, turned = schedule.pair, schedule.is_turned
     first, second = drawn.first[pair], drawn.second[pair]
-    how = np.where(drawn.is_random[pair], RANDOM, CHOSEN).astype(object)
-    how[schedule.is_repeat] = SWAPPED
     return {
         "judge": np.array(judges, dtype=object)[schedule.judge],
         "left": study.items[np.where(turned, second, first)],
         "right": study.items[np.where(turned, first, second)],
-        "how": how,
+        "how": np.where(drawn.is_random[pair], RANDOM, CHOSEN).astype(object),
+        "swapped": schedule.is_repeat,
         "groups": np.array(kind, dtype=object)[pair],
         "probability": drawn.probability[pair],
     }

@@ -16,7 +16,7 @@ from comparity.pairs.options import PairsOptions
 from comparity.pairs.strata import (
     Floats,
     Ints,
-    Kind,
+    PairKind,
     allocate,
     draw_even_pairs,
     neyman_shares,
@@ -31,7 +31,7 @@ all items has two."""
 
 
 def draw_for_gap(
-    study: Study, kinds: list[Kind], n: int, options: PairsOptions, rng: np.random.Generator
+    study: Study, kinds: list[PairKind], n: int, options: PairsOptions, rng: np.random.Generator
 ) -> tuple[DrawnPairs, list[str]]:
     """Draw pairs at random within each kind, as many as reduce the variance of gaps most."""
     agreed, judged = _agreement_by_cell(study, kinds)
@@ -52,7 +52,9 @@ def draw_for_gap(
     return drawn, notes
 
 
-def _agreement_by_cell(study: Study, kinds: Sequence[Kind]) -> tuple[list[Floats], list[Floats]]:
+def _agreement_by_cell(
+    study: Study, kinds: Sequence[PairKind]
+) -> tuple[list[Floats], list[Floats]]:
     """Return agreements and judgments by kind and cell; zeros where nothing is known."""
     n_cells = [1 if kind.within else 2 for kind in kinds]
     agreed, judged = [np.zeros(n) for n in n_cells], [np.zeros(n) for n in n_cells]
@@ -73,7 +75,7 @@ def _agreement_by_cell(study: Study, kinds: Sequence[Kind]) -> tuple[list[Floats
 
 
 def draw_for_scores(
-    study: Study, kinds: list[Kind], n: int, options: PairsOptions, rng: np.random.Generator
+    study: Study, kinds: list[PairKind], n: int, options: PairsOptions, rng: np.random.Generator
 ) -> tuple[DrawnPairs, list[str]]:
     """Connect all items first; then draw pairs that tell most of scores, or of leans."""
     whole = sum(kind.n_pairs for kind in kinds)
@@ -108,7 +110,9 @@ def draw_for_scores(
     ]
 
 
-def _draw_first(study: Study, kinds: list[Kind], n: int, rng: np.random.Generator) -> DrawnPairs:
+def _draw_first(
+    study: Study, kinds: list[PairKind], n: int, rng: np.random.Generator
+) -> DrawnPairs:
     """Draw pairs that connect the items, each item about as often as any other."""
     if len(kinds) == 1 and kinds[0].within:
         pairs = random_cycles(study.n_items, n, rng)
@@ -119,7 +123,7 @@ def _draw_first(study: Study, kinds: list[Kind], n: int, rng: np.random.Generato
 
 
 def _draw_kinds(
-    study: Study, kinds: Sequence[Kind], asked: Ints, rng: np.random.Generator
+    study: Study, kinds: Sequence[PairKind], asked: Ints, rng: np.random.Generator
 ) -> DrawnPairs:
     """Draw so many pairs of each kind at random, and use all items of a group evenly."""
     uses, parts = study.uses, []

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.pairs.strata import Floats, Ints, Kind
+from comparity.pairs.strata import Floats, Ints, PairKind
 
 POOL = 20_000
 """Pairs, drawn evenly, among which a block of pairs is chosen."""
 POWER = 8
 """How strongly larger gains are preferred."""
 BLOCK = 4
-"""A block of pairs has as many pairs as a fourth of the items; then gains are worked out anew."""
+"""A block of pairs has as many pairs as a fourth of the items; then gains are updated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,7 +93,7 @@ def joining_pairs(components: Ints, rng: np.random.Generator) -> tuple[Ints, Int
 
 
 def informative_pairs(
-    kinds: Sequence[Kind],
+    kinds: Sequence[PairKind],
     n: int,
     *,
     scores: Floats,
@@ -105,7 +105,7 @@ def informative_pairs(
 
     Parameters
     ----------
-    kinds : sequence of Kind
+    kinds : sequence of PairKind
         The pairs to choose from.
     n : int
     scores, errors : ndarray of float
@@ -127,7 +127,7 @@ def informative_pairs(
 
 
 def _draw_block(
-    kinds: Sequence[Kind],
+    kinds: Sequence[PairKind],
     n: int,
     scores: Floats,
     precision: Floats,
@@ -153,7 +153,7 @@ def _draw_block(
     return drawn, told[places]
 
 
-def _draw_pool(kinds: Sequence[Kind], rng: np.random.Generator) -> tuple[Ints, Ints, int]:
+def _draw_pool(kinds: Sequence[PairKind], rng: np.random.Generator) -> tuple[Ints, Ints, int]:
     """Return different pairs drawn evenly from all kinds, and how many pairs there are."""
     ends = np.cumsum([kind.n_pairs for kind in kinds])
     whole = int(ends[-1])

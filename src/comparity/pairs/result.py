@@ -58,7 +58,9 @@ class ChosenPairs(Result):
         One entry for each judgment to ask for, those of a judge in the order to show them.
     how : ndarray of str
         ``"random"`` for a pair drawn without regard to answers, ``"chosen"`` for one drawn by what
-        it tells, ``"swapped"`` for one that the same judge has seen the other way round.
+        it tells.
+    swapped : ndarray of bool
+        Whether the same judge has seen the pair before, the other way round.
     groups : ndarray of str
         Groups of the two items.
     probability : ndarray of float
@@ -75,6 +77,7 @@ class ChosenPairs(Result):
     left: NDArray[Any]
     right: NDArray[Any]
     how: NDArray[Any]
+    swapped: NDArray[np.bool_]
     groups: NDArray[Any]
     probability: NDArray[np.float64]
     kinds: tuple[AskedKind, ...]
@@ -88,7 +91,7 @@ class ChosenPairs(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each judgment to ask for."""
-        names = ("judge", "left", "right", "how", "groups", "probability")
+        names = ("judge", "left", "right", "how", "swapped", "groups", "probability")
         columns = [getattr(self, name).tolist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -106,7 +109,7 @@ class ChosenPairs(Result):
         )
 
     def _sentences(self) -> Iterator[str]:
-        again = int((self.how == "swapped").sum())
+        again = int(self.swapped.sum())
         each = -(-len(self) // self.n_judges)
         who = "one judge" if self.n_judges == 1 else f"each of {self.n_judges} judges"
         yield (

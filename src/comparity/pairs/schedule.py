@@ -9,10 +9,6 @@ from numpy.typing import NDArray
 
 from comparity.pairs.strata import TRIES, Ints
 
-RANDOM, CHOSEN, SWAPPED = "random", "chosen", "swapped"
-"""How a pair came to be asked for: drawn evenly, by what it tells, or once more with its sides
-swapped."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Schedule:
@@ -55,7 +51,7 @@ def schedule_pairs(
     keys : ndarray of int
         One number for each pair, equal where the items are.
     kind : ndarray of int
-        Kind of each pair.
+        PairKind of each pair.
     judges : int
     swapped : int
         How many pairs come back, over all judges.

@@ -31,7 +31,7 @@ TRIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Kind:
+class PairKind:
     """All pairs of items of two groups, or of one.
 
     Attributes
@@ -68,7 +68,7 @@ class Kind:
         return self.first[places - j * (j - 1) // 2], self.first[j]
 
 
-def kinds_of(group: Ints, names: Sequence[str], hypotheses: str) -> list[Kind]:
+def kinds_of(group: Ints, names: Sequence[str], hypotheses: str) -> list[PairKind]:
     """Return the kinds of pairs that hypotheses are about, without those that have no pair.
 
     Parameters
@@ -85,7 +85,7 @@ def kinds_of(group: Ints, names: Sequence[str], hypotheses: str) -> list[Kind]:
     """
     items = [np.flatnonzero(group == code) for code in range(len(names))]
     found = [
-        Kind(name=f"{names[a]} and {names[b]}", first=items[a], second=items[b])
+        PairKind(name=f"{names[a]} and {names[b]}", first=items[a], second=items[b])
         for a, b in combinations_with_replacement(range(len(names)), 2)
         if hypotheses == "all" or (a == b) == (hypotheses == "within")
     ]
@@ -170,13 +170,13 @@ def even_items(uses: Ints, n: int, rng: np.random.Generator) -> Ints:
 
 
 def draw_even_pairs(
-    kind: Kind, n: int, uses: Ints, seen: Ints, rng: np.random.Generator
+    kind: PairKind, n: int, uses: Ints, seen: Ints, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """Draw pairs of one kind at random, such that items are used evenly and few pairs repeat.
 
     Parameters
     ----------
-    kind : Kind
+    kind : PairKind
     n : int
     uses : ndarray of int
         Earlier uses of each item of the study.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.pairs.strata import Floats, Ints, Kind, pair_keys
+from comparity.pairs.strata import Floats, Ints, PairKind, pair_keys
 from comparity.ranking.judgments import Judgments
 from comparity.tables.values import check_lengths, cross_attributes, group_codes
 
@@ -66,13 +66,13 @@ class Study:
         """The pairs judged so far."""
         return pair_keys(self.first, self.second, self.n_items)
 
-    def kinds_seen(self, kinds: Sequence[Kind]) -> Ints:
+    def kinds_seen(self, kinds: Sequence[PairKind]) -> Ints:
         """Return the kind of each judgment that is there; the number of kinds for no kind."""
         code = kind_table(kinds, self.codes, len(self.groups))
         return code[self.codes[self.first], self.codes[self.second]]
 
 
-def kind_table(kinds: Sequence[Kind], codes: Ints, n_groups: int) -> Ints:
+def kind_table(kinds: Sequence[PairKind], codes: Ints, n_groups: int) -> Ints:
     """Return the kind of a pair by the groups of its items; the number of kinds for no kind."""
     table = np.full((n_groups, n_groups), len(kinds))
     for place, kind in enumerate(kinds):

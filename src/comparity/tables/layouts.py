@@ -87,6 +87,9 @@ TELLING = (
 SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
 """Words in the names of columns that speak of one of the two items alone."""
 
+HOW, RANDOM, CHOSEN = "how", "random", "chosen"
+"""The column of a list of pairs that says how a pair came to be asked for, and what it says."""
+
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
 
@@ -130,6 +133,7 @@ def to_comparisons(
     evaluator: str | None = None,
     tied: str | None = None,
     kept: Sequence[str] = (),
+    random_only: bool = False,
 ) -> ComparisonTable:
     """Turn a comparison table of any known layout better item first.
 
@@ -148,6 +152,8 @@ def to_comparisons(
         Column that is true where neither item was put first, beside `better` and `worse`.
     kept : sequence of str
         Further columns, which the answer has as ``kept0``, ``kept1``, ...
+    random_only : bool
+        Leave out judgments of pairs that ``choose_pairs`` chose by earlier answers, and say so.
 
     Raises
     ------
@@ -185,13 +191,16 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
-    columns |= {f"kept{place}": name for place, name in enumerate(kept)}
+    chosen = [HOW] if random_only and {HOW, "probability"} <= {*known} - {*kept} else []
+    columns |= {f"kept{place}": name for place, name in enumerate([*kept, *chosen])}
     if named.winner is None:
         read = (columns.get("evaluator"), columns.get("tied"), *kept)
         check_outcome_read(frame, first=named.first, second=named.second, read=read)
     table = open_table(frame, "comparisons", columns)
     check_columns(table, complete=columns, names=("first", "second"))
-    turned = _put_better_first(table)
+    turned, note = _put_better_first(table), ""
+    if chosen:
+        turned, note = _leave_out_chosen(turned, f"kept{len(kept)}")
     result = turned.collect() if isinstance(given, nw.DataFrame) else turned
     return ComparisonTable(
         frame=result if given is frame else result.to_native(),
@@ -199,7 +208,16 @@ def to_comparisons(
         has_evaluators="evaluator" in columns,
         has_seats="winner" in columns,
         columns=columns,
+        notes=(note,) if note else (),
     )
+
+
+def _leave_out_chosen(rows: nw.LazyFrame[Any], column: str) -> tuple[nw.LazyFrame[Any], str]:
+    """Leave out judgments of pairs that were not drawn at random, and say how many."""
+    is_chosen = nw.col(column) == CHOSEN
+    n = int(rows.filter(is_chosen).select(nw.len()).collect().item())
+    told = f"{n:,} judgments are left out: their pairs were chosen by earlier answers, not drawn."
+    return rows.filter(~is_chosen).drop(column), told if n else ""
 
 
 def _find_layout(
@@ -280,6 +298,7 @@ def read_comparisons(
     layout: str = "auto",
     allow_remote: bool = False,
     kept: Sequence[str] = (),
+    random_only: bool = False,
     **columns: str | None,
 ) -> ComparisonTable:
     """Read a file of comparisons of any known layout, Label Studio's nested JSON included.
@@ -291,7 +310,7 @@ def read_comparisons(
         As in :func:`to_comparisons`.
     allow_remote : bool
         As in :func:`comparity.tables.files.read_table`.
-    kept : sequence of str
+    kept, random_only
         As in :func:`to_comparisons`.
     **columns : str
         Column names, as in :func:`to_comparisons`.
@@ -309,7 +328,7 @@ def read_comparisons(
             notes=notes,
         )
     frame = read_table(path, allow_remote=allow_remote)
-    return to_comparisons(frame, layout=layout, kept=kept, **columns)
+    return to_comparisons(frame, layout=layout, kept=kept, random_only=random_only, **columns)
 
 
 def _is_json(path: str | os.PathLike[str]) -> bool:
