@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from comparity.ranking.exposure import exposure as exposure
     from comparity.ranking.fair_topk import fair_topk as fair_topk
     from comparity.ranking.rank_centrality import rank_centrality as rank_centrality
+    from comparity.ranking.reliability import ranking_reliability as ranking_reliability
     from comparity.ranking.simple_models import bradley_terry as bradley_terry
     from comparity.ranking.simple_models import elo as elo
     from comparity.ranking.simple_models import win_rate as win_rate
@@ -81,6 +82,7 @@ _HOMES = {
     "plan_ranking": "comparity.planning.plan_ranking",
     "plan_separation": "comparity.planning.plan",
     "rank_centrality": "comparity.ranking.rank_centrality",
+    "ranking_reliability": "comparity.ranking.reliability",
     "regression_metrics": "comparity.metrics.regression",
     "reweighing": "comparity.training.weigh",
     "select_metrics": "comparity.metrics.audit",

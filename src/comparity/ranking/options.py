@@ -269,6 +269,9 @@ class RankForm(ComparisonColumns, PlacesOptions):
     )
     suggest: bool = choice(False, "Look which intersections deserve a bias.")
     places: bool = choice(False, "Say how groups stand in the places of the ranking: exposure.")
+    reliability: bool = choice(
+        False, "Say how much of the ranking would come back with other evaluators."
+    )
     score_dependent: bool = choice(False, "Test whether biases grow with the score of the item.")
     uncorrected: bool = choice(
         False,

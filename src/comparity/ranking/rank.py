@@ -31,6 +31,7 @@ from comparity.ranking.options import (
 )
 from comparity.ranking.panel import PanelAudit, audit_against_panel
 from comparity.ranking.places import GroupPlaces, group_places
+from comparity.ranking.reliability import RankingReliability, ranking_reliability
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.ranking.simple_models import bradley_terry
 from comparity.results.plain import INLINE
@@ -80,6 +81,8 @@ class RankedPanel(Result):
         Of a model's scores against the ranking, where one was asked for.
     places : tuple of GroupPlaces
         How groups stand in the places of the ranking, by attribute, where that was asked for.
+    reliability : RankingReliability or None
+        How much of the ranking would come back with other evaluators, where that was asked for.
     """
 
     ranking: Ranking = field(metadata={**INLINE, "kind": "fit"})
@@ -87,6 +90,7 @@ class RankedPanel(Result):
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     audit: PanelAudit | None = None
     places: tuple[GroupPlaces, ...] = ()
+    reliability: RankingReliability | None = None
 
     DERIVED: ClassVar[Mapping[str, str]] = {"ranking": "rows", "mean_scores": "mean_scores"}
 
@@ -124,8 +128,10 @@ class RankedPanel(Result):
         return {"groups": groups, "score_before": before}
 
     def parts(self) -> dict[str, Result]:
-        """Return places of groups and the audit of a model, where they were asked for."""
+        """Return what was asked for besides: places of groups, reliability, audit of a model."""
         parts: dict[str, Result] = {f"Places by {one.attribute}": one for one in self.places}
+        if self.reliability is not None:
+            parts["Reliability"] = self.reliability
         return parts if self.audit is None else {**parts, "A model against this panel": self.audit}
 
     def section(self) -> Section:
@@ -335,6 +341,8 @@ def rank_files(
     form = RankForm(**choices)
     read = read_comparisons(comparisons, **form.layout_of_comparisons())
     panel = rank_table(read, None if items is None else read_table(items), form)
+    if form.reliability:
+        panel = replace(panel, reliability=_reliability(comparisons, form))
     paths = [path for path in (comparisons, items) if path is not None]
     return panel.with_provenance(
         version=__version__,
@@ -343,6 +351,14 @@ def rank_files(
         files=[{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths],
         notes=list(read.notes),
     )
+
+
+def _reliability(comparisons: str | Path, form: RankForm) -> RankingReliability:
+    """Say how reliable a ranking is, from pairs that no earlier answer had a say in."""
+    drawn = read_comparisons(comparisons, random_only=True, **form.layout_of_comparisons())
+    who = "evaluator" if drawn.has_evaluators else None
+    judged = judgments_from_frames(drawn.frame, evaluator=who, tied="tied")
+    return ranking_reliability(judged, seed=form.seed)
 
 
 def rank_table(read: ComparisonTable, items: Any, form: RankForm) -> RankedPanel:

@@ -57,6 +57,7 @@ HOMES = (
     "comparity.ranking.panel",
     "comparity.ranking.rank",
     "comparity.ranking.places",
+    "comparity.ranking.reliability",
     "comparity.ranking.exposure",
     "comparity.ranking.fair_topk",
     "comparity.training.result",
