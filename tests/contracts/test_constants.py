@@ -53,7 +53,7 @@ NOT_DECIDING = {
         ranking.likelihood.rows.HOPS ranking.likelihood.rows.LITTLE_WORK
         ranking.likelihood.rows.MOST_NUMBERS ranking.likelihood.rows.MOST_WORK
         ranking.likelihood.rows.NARROW ranking.likelihood.rows.SORTED ranking.likelihood.rows.STARTS
-        ranking.rank_centrality.DENSE
+        ranking.rank_centrality.DENSE ranking.reliability.JACKKNIFE_GROUPS
         relative.raters.LONG
     """,
     "rounding": """
