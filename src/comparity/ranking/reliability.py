@@ -38,7 +38,7 @@ FEWEST_JUDGES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficient:
+class ReliabilityCoefficient:
     """One number between -1 and 1.
 
     Attributes
@@ -64,7 +64,7 @@ class RankingReliability(Result):
 
     Attributes
     ----------
-    separation, split_half, agreement, consistency : Coefficient
+    separation, split_half, agreement, consistency : ReliabilityCoefficient
         Scale separation reliability, split-half reliability, agreement between two judges of one
         pair, and between two answers of one judge about it.
     n, n_items, n_evaluators : int
@@ -72,17 +72,17 @@ class RankingReliability(Result):
         Of the intervals.
     """
 
-    separation: Coefficient
-    split_half: Coefficient
-    agreement: Coefficient
-    consistency: Coefficient
+    separation: ReliabilityCoefficient
+    split_half: ReliabilityCoefficient
+    agreement: ReliabilityCoefficient
+    consistency: ReliabilityCoefficient
     n: int
     n_items: int
     n_evaluators: int
     level: float = 0.95
 
     @property
-    def coefficients(self) -> tuple[Coefficient, ...]:
+    def coefficients(self) -> tuple[ReliabilityCoefficient, ...]:
         """All of the numbers, in the order they are told."""
         return self.separation, self.split_half, self.agreement, self.consistency
 
@@ -173,12 +173,12 @@ def ranking_reliability(
     judged = judgments_of(comparisons, evaluators=evaluators, ties=ties)
     groups = _judge_groups(judged, np.random.default_rng(seed))
 
-    def told(name: str, about: str, value: Callable[[Judgments], float]) -> Coefficient:
+    def told(name: str, about: str, value: Callable[[Judgments], float]) -> ReliabilityCoefficient:
         found = value(judged)
         ends = Interval(math.nan, math.nan, level)
         if groups is not None and math.isfinite(found):
             ends = _jackknife(judged, groups, value, found, level)
-        return Coefficient(name=name, value=found, interval=ends, about=about)
+        return ReliabilityCoefficient(name=name, value=found, interval=ends, about=about)
 
     halves = "judges" if judged.n_evaluators > 1 else "the judgments"
     return RankingReliability(
