@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -194,3 +195,12 @@ def test_few_items_are_those_whose_skewness_could_move_the_level() -> None:
     for margin in (0.05, 0.2):
         mean = items_to_be_normal(margin) * margin / 2
         assert (2 * z**2 + 1) / 6 * norm.pdf(z) / math.sqrt(mean) == pytest.approx(0.015)
+
+
+def test_an_interval_ends_at_a_gap_of_one_however_the_error_grows() -> None:
+    _, skewed = skewed_tests(1)[0]
+    for growth in (1e3, -1e3):
+        low, high, _ = replace(skewed, growth=growth).interval(0.95)
+        assert (high if growth > 0 else -low) == 1.0
+        assert low >= -1
+        assert high <= 1

@@ -29,7 +29,7 @@ IMPORTED = (
 )
 COMPILATION = "comparity.counts.kernels.compilation"
 # A mutant that never ends: seconds of the processor, since compiling takes its time, too.
-PATIENCE = int(6 * BUDGET)
+PATIENCE = int(3 * BUDGET)
 # Exit status of pytest.
 A_TEST_FAILED, CANNOT_BE_IMPORTED, NO_TEST = 1, 2, 5
 NOTICED = {A_TEST_FAILED, CANNOT_BE_IMPORTED}

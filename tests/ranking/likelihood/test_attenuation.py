@@ -181,3 +181,17 @@ def bent_slopes(objective: Penalised, point: np.ndarray, variance: float) -> np.
     z = np.linspace(-8, 8, 2001)
     mean = -expit(-(margin[:, None] + np.sqrt(variance) * z)) @ norm.pdf(z) * (z[1] - z[0])
     return mean + expit(-margin)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_an_item_alone_in_a_group_that_nobody_met_has_no_error(size: int) -> None:
+    """Equal group means fix it; of two such items each still has the error of the prior."""
+    world = sparse_panel(7, n_items=8, groups={"sex": 4}, n_evaluators=2, pairs=30)
+    town = np.array(["x"] * 8 + ["y"] * size)
+    found = barp(
+        world.comparisons,
+        evaluators=world.evaluators,
+        sensitive_features={"town": town},
+    )
+    assert np.isfinite(found.standard_errors[:8]).all()
+    assert np.isnan(found.standard_errors[8:]).all() == (size == 1)
