@@ -491,3 +491,19 @@ def test_one_item_that_weighs_anything_makes_no_pair() -> None:
     counted = count_evened(one, PairwiseOptions())
     assert counted.expected is None
     assert counted.sharing.trials.sum() == 0
+
+
+def test_ties_say_whether_scoring_them_otherwise_would_change_the_finding() -> None:
+    """Scores of one group are coarse: as misses its ties are a gap, as half hits they are none."""
+    rng = np.random.default_rng(4)
+    label, group = rng.integers(0, 2, 4000), rng.choice(["f", "m"], 4000)
+    score = 1.2 * label + rng.normal(size=4000)
+    coarse = np.where(group == "f", np.round(score / 0.8) * 0.8, score)
+    known = {"sensitive_features": group, "margin": 0.08}
+    for score_ties, finding in (("disagree", VIOLATED), ("half", WITHIN)):
+        found = pairwise_accuracy(label, coarse, score_ties=score_ties, **known)
+        for audit in (found.raw, found.standardised):
+            assert (audit.finding, audit.ties.change_finding) == (finding, True)
+    alike = pairwise_accuracy(label, coarse, sensitive_features=group, margin=0.5)
+    assert alike.raw.ties.scores
+    assert not alike.raw.ties.change_finding
