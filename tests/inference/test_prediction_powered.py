@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from numpy.testing import assert_allclose
+from scipy.stats import t
 
 from comparity.inference import prediction_powered
 from comparity.inference.prediction_powered import FEWEST_CLUSTERS, powered_mean
@@ -93,3 +94,17 @@ def test_labels_in_ten_clusters_are_enough_and_in_nine_too_few() -> None:
     assert powered_mean(labels, predictions, clusters) is not None
     fewer = np.where(clusters == 9, 8, clusters)
     assert powered_mean(labels, predictions, fewer) is None
+
+
+def test_intervals_have_students_quantiles_of_clusters_less_what_is_fitted() -> None:
+    """Twenty clusters, less one for the mean and one more for the weight of predictions."""
+    labels = np.r_[np.arange(20.0) % 7, np.full(40, np.nan)]
+    predictions = np.r_[np.arange(20.0) % 7 + np.sin(np.arange(20)), np.arange(40) % 7]
+    found = powered_mean(labels, predictions, np.arange(60), level=0.9)
+    assert found is not None
+    for interval, error, freedom in (
+        (found.interval, found.standard_error, 18),
+        (found.labels_interval, found.labels_standard_error, 19),
+    ):
+        half_width = (interval.high - interval.low) / 2
+        assert half_width / error == pytest.approx(t.isf(0.05, freedom))
