@@ -86,7 +86,7 @@ validity: .venv/test.stamp
 	@$(ONE_THREAD) $(BIN)/python -m tests.validity --size $(SIZE) --jobs $(JOBS) $(if $(filter small,$(SIZE)),,--write)
 
 mutants: .venv/test.stamp
-	@$(BIN)/python -m tests.mutation
+	@$(ONE_THREAD) $(BIN)/python -m tests.mutation
 
 bench: .venv/bench.stamp
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 from comparity import comparative_separation, pairwise_accuracy
+from comparity.counts.all_pairs import all_pairs
 from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, Tally
+from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, Tally, subset
 from comparity.inference.agreement import (
     agreement_rates,
     compare_fresh,
     compare_shared,
     contrasts_of_groups,
 )
+from comparity.inference.dyadic import rate_covariance
+from comparity.inference.joint import equal_cells
 from tests.calibration import worlds
 
 PRINTED = 5e-4
@@ -115,6 +118,18 @@ def test_the_joint_test_of_all_pairs_is_that_of_the_two_gaps_of_two_groups() -> 
     wald = result.raw.joint_tests[0]
     assert (wald.dof, wald.null) == (2, "agreement depends on neither item's group")
     assert wald.statistic == pytest.approx(expected)
+
+
+def test_of_two_cells_of_all_pairs_the_gap_is_all_there_is_to_test() -> None:
+    rng = np.random.default_rng(9)
+    label, group = rng.normal(size=80), rng.integers(0, 2, 80)
+    counts = all_pairs(label, label + rng.normal(size=80), group, groups=("a", "b"))
+    two = subset(counts.sharing, [1, 2])
+    wald, _ = equal_cells(two)
+    rates, covariance = two.hits / two.trials, rate_covariance(two)
+    gap = np.array([1.0, -1.0])
+    assert (wald.dof, wald.null) == (1, "agreement is equal in all cells")
+    assert wald.statistic == pytest.approx((gap @ rates) ** 2 / (gap @ covariance @ gap))
 
 
 @pytest.mark.long

@@ -62,8 +62,8 @@ def test_third_cumulants_are_those_of_single_judgments_added_up(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judged_pairs, "FEW_CELLS", 0 if sparse else 16)
         residuals = item_residuals(pairs, np.ones(40), ties)
-    for contrast in CONTRASTS:
-        first, second = sides_of(contrast)
+    one_and_two = (CELLS[:1], CELLS[1:3])
+    for first, second in (*map(sides_of, CONTRASTS), one_and_two):
         counts = {cell: 1 / len(first) for cell in first}
         counts |= {cell: -1 / len(second) for cell in second}
         found = residuals.third_cumulant(first, second)
