@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,9 @@ def test_the_gap_is_the_interaction_of_a_regression_of_scores() -> None:
     assert found[0].spread_dof == 19
     assert chi2.ppf(1e-3, 19) < found[0].spread < chi2.isf(1e-3, 19)
     assert found[0].spread_p == pytest.approx(chi2.sf(found[0].spread, 19))
+    # Who decides everything the other way round treats groups just as differently.
+    _, turned = suggestions(replace(world, comparisons=world.comparisons[:, ::-1]))
+    assert turned[0].spread == pytest.approx(found[0].spread, rel=1e-3)
 
 
 @pytest.mark.long
