@@ -45,6 +45,7 @@ NOT_RUN = {
     ("docs/how_to/gate.md", "steps:"): ELSEWHERE,
     ("docs/how_to/gate.md", "repos:"): ELSEWHERE,
     ("docs/gate.md", "[[audit]]"): "tests/gate/test_baseline.py runs the like",
+    ("docs/judges.md", "[[audit]]"): "tests/judges/test_wins.py runs the like",
     ("docs/validity.md", "$ make validity"): INSTALLS,
     (
         "docs/validity.md",

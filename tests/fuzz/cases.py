@@ -250,6 +250,7 @@ def _audits(draw: st.DrawFn, tables: dict[str, Sheet], *, odd: bool) -> dict[str
     audit: dict[str, Any] = {"name": f"{draw(st.integers(0, 10**6))} \u202e<b>"}
     audit["notion"] = draw(st.sampled_from(["no such", "", notion.name])) if odd else notion.name
     audit |= {"file": "items.csv"} if "file" in notion.files else {}
+    audit |= {"logs": ["judged.jsonl"]} if "logs" in notion.files else {}
     if "comparisons" in notion.files:
         audit |= {"comparisons": "judged.jsonl", "items": "items.csv"}
     items = tables["items.csv"]

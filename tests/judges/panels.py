@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from comparity.judges.log import JudgeLog
+from comparity.judges.log import JudgeLog, code_pairs
 from comparity.judges.texts import FEATURES
+
+MAKERS = {"a0": "Acme", **{f"j{k}": "Acme" for k in range(10)}}
+"""All judges are of one maker, and so is the first answerer."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,9 @@ class Panel:
     """Prompts with some answers, whose quality grows with their length.
 
     `sharpness`, `lean` (in units of quality for an answer twice as long) and `seat` (in logits) are
-    those of each judge; the first `people` of them are people.
+    those of each judge; the first `people` of them are people. `own` is what each adds to the
+    answers of the first answerer, of its own maker; `difficulty` is how far prompts differ (SD of
+    the logarithm) in how far their answers are apart.
     """
 
     prompts: int
@@ -29,14 +34,15 @@ class Panel:
     worth: float = 0.5
     both_orders: bool = False
     truth: bool = False
+    own: tuple[float, ...] = ()
+    difficulty: float = 0.3
 
 
 def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
     """Draw what the judges say."""
     n = panel.prompts * panel.answers
     length = rng.normal(8, 1, n)
-    # Prompts differ in how far their answers are apart.
-    spread = np.repeat(np.exp(rng.normal(0, 0.3, panel.prompts)), panel.answers)
+    spread = np.repeat(np.exp(rng.normal(0, panel.difficulty, panel.prompts)), panel.answers)
     quality = rng.normal(size=n) * spread + panel.worth * (length - 8)
     one, two = np.triu_indices(panel.answers, 1)
     rows = []
@@ -58,6 +64,8 @@ def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
     if panel.truth:
         # All that is known of quality is who is better, and that is all there is.
         lead = np.sign(lead)
+    if panel.own:
+        lead = lead + np.array(panel.own)[judge] * (1.0 * (first == 0) - (second == 0))
     won = rng.random(len(judge)) < expit(g * (lead + b * more) + c)
     features = np.zeros((n, len(FEATURES)))
     features[:, 0] = 2**length
@@ -77,6 +85,8 @@ def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
         orders=zero.astype(np.int8),
         first_item=items[0],
         second_item=items[1],
-        pair=np.zeros(len(judge), np.int64),
+        pair=code_pairs(
+            {"first": first, "second": second, "prompt": prompt, "turn": zero}, 1, panel.answers
+        ),
         features=features,
     )

@@ -250,6 +250,29 @@ ALPACA_EVAL: Rows = [
         "annotator": "weighted",
         "preference": 0,
     },
+    {
+        "instruction": "Name a river.",
+        "output_1": "Elbe",
+        "generator_1": "base",
+        "output_2": "Nile",
+        "generator_2": "m",
+        "dataset": "own",
+        "annotator": "weighted",
+        "preference": 1,
+    },
+    {
+        "instruction": "Name a bird.",
+        "output_1": "Wren",
+        "generator_1": "base",
+        "output_2": "Tern",
+        "generator_2": "m",
+        "dataset": "own",
+        "annotator": "cot_fn",
+        "preference": 1,
+        "raw_completion": {
+            "ordered_models": [{"model": "m", "rank": 1}, {"model": "M", "rank": 2}]
+        },
+    },
 ]
 JUDGEBENCH: Rows = [
     {
@@ -347,6 +370,24 @@ PROMPTFOO: Rows = [
         "config": {},
     }
 ]
+
+PROMPTFOO_TABLE: Rows = [
+    {
+        "topic": "rivers",
+        "[m] Write of {{topic}}": "[PASS] (0.75)\n\nElbe\n\nPass Reason: fine",
+        "[n] Write of {{topic}}": "[FAIL] (0.25)\n\nNo idea\n\nFail Reason: no river",
+    },
+    {
+        "topic": "birds",
+        "[m] Write of {{topic}}": "[ERROR] (0.00)\n\ntimed out",
+        "[n] Write of {{topic}}": "[PASS] (1.00)\n\nWren\n\nPass Reason: fine",
+    },
+    {
+        "topic": "trees",
+        "[m] Write of {{topic}}": "[PASS] (1.00)\n\nOak\n\nPass Reason: No assertions",
+        "[n] Write of {{topic}}": "[PASS] (1.00)\n\nElm\n\nPass Reason: No assertions",
+    },
+]
 DEEPEVAL: Rows = [
     {
         "testCases": [
@@ -427,6 +468,7 @@ SAMPLES: dict[str, Rows] = {
     "pandalm": PANDALM,
     "inspect": INSPECT,
     "promptfoo": PROMPTFOO,
+    "promptfoo table": PROMPTFOO_TABLE,
     "deepeval": DEEPEVAL,
     "lm-eval": LM_EVAL,
     "label studio": LABEL_STUDIO,

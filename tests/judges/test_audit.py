@@ -123,7 +123,7 @@ def test_the_command_says_how_it_read_the_log(
         "Read arena-hard games: 1 file, 80 judgments, 40 prompts, 2 judges, both orders; 2 unparsed"
     )
     assert line in out
-    assert "j0: picks the first answer in" in out
+    assert "picks the first answer in" in out
 
 
 def test_the_command_writes_json_and_csv(log: Path, capsys: pytest.CaptureFixture[str]) -> None:

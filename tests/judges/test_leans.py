@@ -14,7 +14,8 @@ from comparity import audit_judges
 from comparity.errors import OptionError
 from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answers import LONGER
-from comparity.judges.leans import SEAT, find_leans
+from comparity.judges.leans import find_leans
+from comparity.judges.wins import SEAT
 from comparity.results.result import read_result
 from tests.judges.panels import Panel, draw
 
@@ -45,7 +46,8 @@ def test_a_dull_judge_beside_people_does_not_lean_and_a_leaning_one_does() -> No
         **{"prompts": 60, "answers": 5, "pairs": 5, "both_orders": True},
         **{"sharpness": (2.0, 0.7, 1.5), "lean": (0.0, 0.0, 0.8), "seat": (0.0, 0.5, 0.0)},
     )
-    leans, notes, _ = find_leans(draw(panel, np.random.default_rng(1)))
+    found_all = find_leans(draw(panel, np.random.default_rng(1)))
+    leans, notes = found_all.leans(), found_all.notes
     found = {(one.judge, one.toward): one for one in leans}
     assert {one.against for one in leans if one.toward == LONGER} == {"people"}
     assert ("people", LONGER) not in found
@@ -61,7 +63,7 @@ def test_without_people_leans_are_told_against_the_sharpest_judge() -> None:
         **{"prompts": 60, "answers": 4, "pairs": 4, "both_orders": True, "people": 0},
         **{"sharpness": (1.0, 2.5), "lean": (0.9, 0.0), "seat": (0.0, 0.0)},
     )
-    leans = find_leans(draw(panel, np.random.default_rng(2))).leans
+    leans = find_leans(draw(panel, np.random.default_rng(2))).leans()
     (one,) = (one for one in leans if one.toward == LONGER)
     assert (one.judge, one.against) == ("j0", "j1")
     assert one.wins > 0.6
@@ -74,7 +76,7 @@ def test_a_right_verdict_in_the_log_stands_for_quality() -> None:
         **{"sharpness": (1.2,), "lean": (0.5,), "seat": (0.4,)},
     )
     log = draw(panel, np.random.default_rng(4))
-    leans = find_leans(log).leans
+    leans = find_leans(log).leans()
     difference = -np.diff(np.log2(log.features[:, 0])[np.c_[log.first_item, log.second_item]])
     design = np.column_stack([log.gold, difference, np.ones(len(log))])
     fitted = Logit(log.verdict == 1, design).fit(disp=0)

@@ -11,6 +11,7 @@ from typing import Any
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import OptionError
 from comparity.impact.judge import ImpactGateForm
+from comparity.judges.options import LeansForm
 from comparity.metrics.judge import MetricsGateForm
 from comparity.pairwise.options import PairwiseForm, ParityForm
 from comparity.ranking.audit import PanelForm
@@ -69,6 +70,8 @@ class Notion:
         is one, does not apply.
     has_gaps : bool
         Whether it judges gaps, which can be compared with those of the last release.
+    takes_several : bool
+        Whether the last role may name any number of files.
     """
 
     name: str
@@ -79,6 +82,24 @@ class Notion:
     n_needed: int = 1
     margin_of_rates: bool = True
     has_gaps: bool = True
+    takes_several: bool = False
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Roles of its tables, with what their keys hold."""
+        last = {self.files[-1]: NAMES} if self.takes_several else {}
+        return {**dict.fromkeys(self.files, TEXT), **last}
+
+    def named_files(self, choices: dict[str, Any]) -> dict[str, str]:
+        """Take the files out of the keys of an audit, by their roles."""
+        found: dict[str, str] = {}
+        for role in self.files:
+            if role not in choices:
+                continue
+            named = choices.pop(role)
+            several = [named] if isinstance(named, str) else named
+            found |= {f"{role} {k}" if k > 1 else role: one for k, one in enumerate(several, 1)}
+        return found
 
     @property
     def keys(self) -> Mapping[str, str]:
@@ -162,6 +183,14 @@ NOTIONS = {
             function="judge_file",
             margin_of_rates=False,
             has_gaps=False,
+        ),
+        Notion(
+            name="judges",
+            form=LeansForm,
+            function="audit_files",
+            files=("logs",),
+            margin_of_rates=False,
+            takes_several=True,
         ),
         Notion(name="relative", form=RelativeForm, margin_of_rates=False),
         Notion(

@@ -205,7 +205,7 @@ def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy
     choices = {**settings, **own}
     _check_choices(where, choices, kind)
     open_means = choices.pop(UNDECIDED)
-    files = {role: choices.pop(role) for role in kind.files if role in choices}
+    files = kind.named_files(choices)
     try:
         taken = {key: kind.as_taken(key, value) for key, value in choices.items()}
     except ComparityError as error:
@@ -242,7 +242,7 @@ def _name(content: Mapping[str, Any], where: str) -> str:
 def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
     """Refuse keys that are unknown, missing or of another type."""
     common = {key: holds for key, holds in COMMON.items() if key in declared_choices(kind.form)}
-    known = {**common, UNDECIDED: "text", **dict.fromkeys(kind.files, "text"), **kind.keys}
+    known = {**common, UNDECIDED: "text", **kind.roles, **kind.keys}
     _check_types(where, choices, known)
     for key in kind.required:
         if key not in choices:

@@ -60,6 +60,7 @@ RULES = {
     "rank": "A model agrees with the bias-adjusted panel more often in some kinds of pairs.",
     "impact": "The selection rate of a group is too small beside the largest one.",
     "metrics": "A metric lies outside its published range.",
+    "judges": "A judge leans to a seat, a length, a style or a family of models.",
     "relative": "One decision maker favours a group, relative to another.",
     "raters": "Some of several raters favour a group, relative to others.",
 }

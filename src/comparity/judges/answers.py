@@ -15,7 +15,7 @@ from comparity.judges.texts import FEATURES
 
 Floats = NDArray[np.float64]
 
-LONGER = "longer answers"
+LONGER, FAMILY = "longer answers", "family"
 FEWEST_UNEVEN = 20
 """Prompts of each judge whose answers differ in a feature, below which it is left out."""
 FAMILIES = {
@@ -68,9 +68,15 @@ class Answers(NamedTuple):
 class LeanNumber(NamedTuple):
     """A number of each answer: what more of it is called, and an answer with one unit more."""
 
+    kind: str
     toward: str
     step: str
     values: Floats
+
+    def words(self, maker: str) -> tuple[str, str, str]:
+        """Return its kind for a judge of this maker, what more of it is, and such an answer."""
+        own = self.kind == FAMILY and self.step == f"of {maker}"
+        return "self" if own else self.kind, self.toward, self.step
 
 
 def numbers_of(
@@ -82,17 +88,17 @@ def numbers_of(
     """
     known = dict(zip(FEATURES, answers.features.T, strict=True))
     length = np.log2(np.maximum(known["characters"], 1.0))
-    numbers = {"length": LeanNumber(LONGER, "that is twice as long", length)}
+    numbers = {"length": LeanNumber("length", LONGER, "that is twice as long", length)}
     for name in ("headers", "list items", "bold", "code blocks"):
         words = "bold words" if name == "bold" else name
         numbers[name] = LeanNumber(
-            f"more {words}", f"with twice as many {words}", np.log2(1 + known[name])
+            "style", f"more {words}", f"with twice as many {words}", np.log2(1 + known[name])
         )
-    numbers["refusal"] = LeanNumber("refusals", "that refuses", known["refusal"])
+    numbers["refusal"] = LeanNumber("refusal", "refusals", "that refuses", known["refusal"])
     maker_of = np.array(makers, dtype=object)[answers.answerer]
     for name in dict.fromkeys(one for one in asked if one):
         own = (maker_of == name).astype(np.float64)
-        numbers[name] = LeanNumber(f"answers of {name}", f"of {name}", own)
+        numbers[name] = LeanNumber(FAMILY, f"answers of {name}", f"of {name}", own)
     return _independent(
         {
             name: one

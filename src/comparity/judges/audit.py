@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from comparity.judges.corrected import correct_by_people
 from comparity.judges.drift import compare_runs
 from comparity.judges.groups import JudgeGroupGap, compare_groups_of_judges, read_judges
 from comparity.judges.leaderboard import rank_answerers
-from comparity.judges.leans import find_leans
+from comparity.judges.leans import LeanFindings, find_leans
 from comparity.judges.log import JudgeLog
 from comparity.judges.missing import find_failing_groups
-from comparity.judges.options import AUTO, JudgesOptions
+from comparity.judges.options import AUTO, JudgesOptions, LeansForm
 from comparity.judges.rates import (
     NOWHERE,
     compare_orders,
@@ -40,9 +41,13 @@ from comparity.judges.rates import (
     ties,
 )
 from comparity.judges.readers import NO_VERDICT, REASONS
-from comparity.judges.reading import read_logs
+from comparity.judges.reading import Reading, read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary
+from comparity.results.audit import Audit
+from comparity.results.judging import judge, overall_finding
 from comparity.results.options import shows
+from comparity.results.result import EXIT_STATUS
+from comparity.tables.frames import of_engine
 
 POOLED = "people"
 MOST_EXAMPLES = 3
@@ -88,21 +93,11 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     if (judges is None) != (options.by is None):
         words = "a column of {}" if options.by is None else "it together with {}"
         raise OptionError("by", options.by, [(words, Option("judges"))])
-    log, readings = read_logs(
-        logs,
-        form=_form(options),
-        judge=options.judge or "",
-        people=options.people,
-        keep_texts=options.show_text,
-        columns=options.columns,
-        coding=options.codes,
-        drop_missing=options.drop_missing,
-        **({"baseline": options.baseline} if options.baseline else {}),
-    )
+    log, readings = _read(logs, options)
     parts = _parts_of_judges(log)
     summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
     alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
-    told = find_leans(log, options.level, families=options.makers)
+    told = _find_leans(log, options)
     return JudgesAudit(
         readings=readings,
         judges=summaries,
@@ -114,19 +109,89 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
             test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)
         ),
         corrected=corrected,
-        leans=told.leans,
+        leans=told.leans(options.level, options.margin / 100),
+        sharpness=told.sharpness,
         drift=compare_runs(log, options.drift, options.level) if options.drift else None,
         judge_groups=_compare_groups(log, judges, options),
-        leaderboard=rank_answerers(log, options.level, told.quality),
+        leaderboard=rank_answerers(log, options.level, told.quality, told.lifts),
         examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
         notes=(*_notes(log, corrected=bool(corrected)), *told.notes),
         level=options.level,
-        provenance={
-            "comparity": __version__,
-            "options": asdict(options),
-            "data": {"judgments": len(log), "prompts": len(log.prompts)},
-        },
+        margin=options.margin,
+        provenance=_provenance(log, options),
+    )
+
+
+def _provenance(log: JudgeLog, options: JudgesOptions) -> dict[str, Any]:
+    return {
+        "comparity": __version__,
+        "options": asdict(options),
+        "data": {"judgments": len(log), "prompts": len(log.prompts)},
+    }
+
+
+def audit_files(*logs: Any, **choices: Any) -> Audit:
+    """Judge the leans of judges in logs by a margin; `choices` are those of :class:`LeansForm`."""
+    options = LeansForm(**choices)
+    log, _ = _read(logs[0] if len(logs) == 1 else logs, options)
+    told = _find_leans(log, options)
+    tests = [one.test for one in told.estimates if one.kind in options.kinds]
+    margin = options.margin / 100
+    n, prompts = len(log), len(log.prompts)
+    judged = judge(tests, alpha=options.alpha, margin=margin, n=n, n_items=prompts)
+    finding = overall_finding(judged)
+    return Audit(
+        finding=finding,
+        exit_status=EXIT_STATUS[finding],
+        tests=judged,
+        n=n,
+        n_items=prompts,
+        alpha=options.alpha,
+        margin=margin,
+        rule="holm",
+        provenance=_provenance(log, options),
+        notion="leans of judges",
+        rates=(),
+        groups=tuple(dict.fromkeys(one.judge for one in told.estimates)),
+        design="prompts as clusters",
+        n_clusters={"prompt": prompts},
+        notes=(
+            f"Gaps are wins of 100 even pairs beyond 50; harmless are {options.margin:g}.",
+            *(f"{one} has no lean, by assumption." for one in _anchors(told)),
+            *told.notes,
+        ),
+    )
+
+
+def audit_frames(*logs: Any, **choices: Any) -> Audit:
+    """Judge the leans of judges in frames of any engine, whose rows are those of one format."""
+    rows = (frame.lazy().collect().iter_rows(named=True) for frame in map(of_engine, logs))
+    return audit_files([*chain.from_iterable(rows)], **choices)
+
+
+def _anchors(told: LeanFindings) -> Iterator[str]:
+    """Yield who has no lean, by assumption."""
+    names = dict.fromkeys(one.against for one in told.estimates if one.against)
+    yield from (name[:1].upper() + name[1:] for name in names)
+
+
+def _find_leans(log: JudgeLog, options: JudgesOptions) -> LeanFindings:
+    return find_leans(log, options.level, families=options.makers, trusted=options.trusted or "")
+
+
+def _read(logs: Any, options: JudgesOptions) -> tuple[JudgeLog, tuple[Reading, ...]]:
+    """Read logs as the options say."""
+    return read_logs(
+        logs,
+        form=_form(options),
+        judge=options.judge or "",
+        people=options.people,
+        keep_texts=options.show_text,
+        columns=options.columns,
+        coding=options.codes,
+        drop_missing=options.drop_missing,
+        **({"baseline": options.baseline} if options.baseline else {}),
     )
 
 

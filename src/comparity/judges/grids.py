@@ -12,6 +12,7 @@ from comparity.judges.leaderboard import MOST_OPPONENTS
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import JudgesAudit
+from comparity.judges.wins import Lean
 from comparity.reports.heat import HeatMap
 from comparity.reports.sections import (
     MISSING,
@@ -23,10 +24,12 @@ from comparity.reports.sections import (
     rate,
     signed,
 )
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 # Fewest judges of which a matrix shows more than a table.
 FEWEST_FOR_MATRIX = 3
 MOST_TESTS = 15
+LEAN_WORDS = {VIOLATED: "leans", WITHIN: WITHIN, UNDECIDED: UNDECIDED}
 
 
 def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
@@ -52,6 +55,8 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
         )
     if audit.leans:
         yield _lean_grid(audit)
+    if audit.sharpness:
+        yield _sharpness_grid(audit)
     if audit.drift is not None:
         yield _drift_grid(audit.drift)
     if audit.corrected:
@@ -92,6 +97,7 @@ def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
         ),
         most=20,
     )
+    yield from _lifted_grids(audit)
     matrix = win_matrix(audit)
     if matrix is not None:
         yield matrix.grid
@@ -119,25 +125,70 @@ def win_matrix(audit: JudgesAudit) -> HeatMap | None:
 
 
 def _lean_grid(audit: JudgesAudit) -> Grid:
-    against = next((one.against for one in audit.leans if one.against), "")
     title = "What judges lean to between equally good answers"
-    if against:
-        sharpest = "" if against in (PEOPLE, TRUTH) else ", the sharpest judge,"
+    if against := next((one.against for one in audit.leans if one.against), ""):
         verb = "do" if against == PEOPLE else "does"
-        title += f" (if {clip(against)}{sharpest} {verb} not lean)"
+        title += f" (if {clip(against)} {verb} not lean; seats need no such thing)"
     return Grid(
         title=title,
-        header=("judge", "of 100 pairs it picks the answer", "times", "interval", "q", "judgments"),
+        header=(
+            *("judge", "of 100 pairs it picks the answer", "times", "interval", "q", "finding"),
+            "prompts to decide",
+        ),
         rows=tuple(
             (
                 clip(one.judge),
                 one.step,
-                f"{100 * one.wins:.0f}",
-                f"[{100 * one.interval.low:.0f}, {100 * one.interval.high:.0f}]",
+                *_hundreds(one.wins, one.interval),
                 p_value(one.q_value),
-                count(one.judgments),
+                LEAN_WORDS[one.finding],
+                _to_decide(one),
             )
             for one in sorted(audit.leans, key=lambda one: one.q_value)
+        ),
+        most=20,
+    )
+
+
+def _to_decide(one: Lean) -> str:
+    """Return how many prompts would decide, and how many there are."""
+    sizes = "-".join(dict.fromkeys(map(count, sorted(one.needed or ()))))
+    return f"{sizes}\nnow {count(one.prompts)}" if sizes else ""
+
+
+def _hundreds(share: float, ends: Interval) -> tuple[str, str]:
+    """Return a share and its interval in numbers of 100."""
+    known = not math.isnan(ends.low)
+    return f"{100 * share:.0f}", f"[{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]" if known else MISSING
+
+
+def _sharpness_grid(audit: JudgesAudit) -> Grid:
+    truth = any(one.against == TRUTH for one in audit.leans)
+    better = "the right one" if truth else "the better one, if it is better by one SD"
+    return Grid(
+        title=f"How sharp judges are: of 100 pairs, what else being equal, they pick {better}",
+        header=("judge", "times", "interval"),
+        rows=tuple(
+            (clip(one.judge), *_hundreds(one.picks, one.interval))
+            for one in sorted(audit.sharpness, key=lambda one: -one.picks)
+        ),
+        most=20,
+    )
+
+
+def _lifted_grids(audit: JudgesAudit) -> Iterator[Grid]:
+    """Yield how ranks change by each kind of lean alone, where one changes any."""
+    board = [one for one in audit.leaderboard if one.without_leans]
+    changes = (k for one in board for k, rank in one.with_lean.items() if rank != one.without_leans)
+    kinds = dict.fromkeys(changes)
+    if not kinds:
+        return
+    yield Grid(
+        title="Ranks by quality, and what one lean of the judges alone makes of them",
+        header=("answerer", "quality", *(f"with {kind}" for kind in kinds)),
+        rows=tuple(
+            (clip(one.answerer), str(one.without_leans), *(str(one.with_lean[k]) for k in kinds))
+            for one in sorted(board, key=lambda one: one.without_leans or 0)
         ),
         most=20,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from comparity.inference.gap_tests import Interval
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import PromptRate, count_by_prompt, rate_of
-from comparity.judges.readers import NO_VERDICT, ONE_ORDER, SECOND, TIE
+from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SECOND, TIE
 from comparity.ranking.connectivity import explains_seats
 from comparity.ranking.result import Ranking
 from comparity.ranking.simple_models import bradley_terry
@@ -47,6 +47,8 @@ class Standing:
         Share of decided judgments won, by opponent.
     without_leans : int or None
         Rank by the quality that is left when the judges' leans are taken out, where these are told.
+    with_lean : mapping of str to int
+        Rank by that quality and one kind of lean, on average over all judgments.
     """
 
     answerer: str
@@ -57,6 +59,7 @@ class Standing:
     ranks: tuple[int, int]
     against: Mapping[str, PromptRate]
     without_leans: int | None = None
+    with_lean: Mapping[str, int] = field(default_factory=dict)
 
     DERIVED: ClassVar[Mapping[str, str]] = {"elo": "elo"}
 
@@ -67,7 +70,10 @@ class Standing:
 
 
 def rank_answerers(
-    log: JudgeLog, level: float, quality: Mapping[str, float]
+    log: JudgeLog,
+    level: float,
+    quality: Mapping[str, float],
+    lifts: Mapping[str, Mapping[str, float]],
 ) -> tuple[Standing, ...]:
     """Rank the answerers by all judgments, the best first, where the log says who answered.
 
@@ -78,11 +84,14 @@ def rank_answerers(
         Of all intervals.
     quality : mapping of str to float
         Of answerers, with the judges' leans taken out, where they are told.
+    lifts : mapping of str to mapping
+        What each kind of lean adds to it.
     """
     n = len(log.answerers)
     valid = log.verdict != NO_VERDICT
     # Where answers go by their texts, each answerer has one: nobody to rank.
-    if not 2 <= n <= MOST_STANDINGS or len(log.prompts) * 2 < n or not valid.any():
+    few = not 2 <= n <= MOST_STANDINGS or len(log.prompts) * 2 < n
+    if few or not np.isin(log.verdict, (FIRST, SECOND)).any():
         return ()
     log = log.take(valid)
     second = log.verdict == SECOND
@@ -90,7 +99,11 @@ def rank_answerers(
     worse = np.where(second, log.first, log.second)
     ranking = _fit(log, better, worse)
     ends, ranks = ranking.score_intervals(level), ranking.rank_intervals(level)
-    order = sorted(quality, key=lambda name: -quality[name])
+    plain = _ranks(quality)
+    lifted = {
+        kind: _ranks({name: quality[name] + more[name] for name in quality})
+        for kind, more in lifts.items()
+    }
     found = []
     for code in ranking.ranking.tolist():
         met = (log.first == code) | (log.second == code)
@@ -109,10 +122,16 @@ def rank_answerers(
                 log.answerers[rival]: _share(log, decided & (other == rival), won, level)
                 for rival in rivals
             },
-            without_leans=order.index(name) + 1 if name in quality else None,
+            without_leans=plain.get(name),
+            with_lean={kind: ranks[name] for kind, ranks in lifted.items() if name in ranks},
         )
         found.append(standing)
     return tuple(found)
+
+
+def _ranks(values: Mapping[str, float]) -> dict[str, int]:
+    """Return places from the largest value down."""
+    return {name: k for k, name in enumerate(sorted(values, key=lambda one: -values[one]), 1)}
 
 
 def _fit(log: JudgeLog, better: NDArray[np.int32], worse: NDArray[np.int32]) -> Ranking:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from comparity.errors import Option, OptionError
 from comparity.judges.readers import FIRST, SECOND, TIE, known_readers
@@ -31,6 +32,9 @@ class JudgesOptions(Options):
     people: tuple[str, ...] = choice(
         (), "Judges who are people, beside those the log marks; * stands for anything."
     )
+    trusted: str | None = choice(
+        None, "Judge taken to lean to nothing; by default people, or else the sharpest judge."
+    )
     left: str | None = column("Column with the answerer shown first, beside --result.", None)
     right: str | None = column("Column with the answerer shown second, beside --result.", None)
     result: str | None = column("Column that says which of --left and --right won.", None)
@@ -50,6 +54,9 @@ class JudgesOptions(Options):
     by: str | None = choice(None, "Attribute of judges whose groups are compared; see --judges.")
     drop_missing: bool = choice(False, "Leave out rows of a table without a result.")
     show_text: bool = choice(False, "Show beginnings of prompts and answers as examples.")
+    margin: float = choice(
+        5.0, "Largest harmless lean, in wins of 100 even pairs.", above=0, below=50
+    )
     level: float = choice(0.95, "Level of the intervals.", above=0, below=1)
 
     def _check_together(self) -> None:
@@ -104,3 +111,13 @@ class JudgesOptions(Options):
             **{"prompt": self.prompt, "judge": self.evaluator, "category": self.category},
         }
         return {role: name for role, name in roles.items() if name is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeansForm(JudgesOptions):
+    """The same where the leans of judges are judged by a margin, as a gate does."""
+
+    kinds: tuple[Literal["seat", "length", "style", "refusal", "self", "family"], ...] = choice(
+        ("seat", "length", "style", "refusal", "self", "family"), "Kinds of leans that count."
+    )
+    alpha: float = choice(0.05, "Overall false-alarm rate.", above=0, below=1)

@@ -85,11 +85,11 @@ def rate_of(hits: Counts, trials: Counts, level: float = 0.95) -> PromptRate:
     n, prompts, won = int(trials.sum()), len(trials), int(hits.sum())
     interval = NOWHERE
     if prompts > 1:
-        interval = _wilson(won / n, _effective_trials(hits, trials), prompts, level)
+        interval = wilson(won / n, effective_trials(hits, trials), prompts, level)
     return PromptRate(hits=won, trials=n, prompts=prompts, interval=interval)
 
 
-def _effective_trials(hits: Counts, trials: Counts) -> float:
+def effective_trials(hits: Counts, trials: Counts) -> float:
     """Return how many independent trials would know the rate as well."""
     n, prompts = trials.sum(), len(trials)
     rate = hits.sum() / n
@@ -101,7 +101,8 @@ def _effective_trials(hits: Counts, trials: Counts) -> float:
     return float(rate * (1 - rate) / variance)
 
 
-def _wilson(rate: float, n: float, prompts: int, level: float) -> Interval:
+def wilson(rate: float, n: float, prompts: int, level: float) -> Interval:
+    """Return Wilson's interval of a rate worth `n` trials, with the quantile of `prompts`."""
     quantile = float(t.isf((1 - level) / 2, prompts - 1))
     shrink = 1 + quantile**2 / n
     middle = (rate + quantile**2 / (2 * n)) / shrink
@@ -214,18 +215,34 @@ def compare_orders(log: JudgeLog, rows: Rows, level: float = 0.95) -> SwappedTwi
     trials = np.bincount(prompt, minlength=n) + count_by_prompt(log.prompt, collapsed, n)
     hits = np.bincount(prompt[same], minlength=n)
     hits = hits + count_by_prompt(log.prompt, collapsed & (log.orders == SAME_IN_BOTH), n)
-    first, second = (a == FIRST) & (b == FIRST), (a == SECOND) & (b == SECOND)
-    net = np.bincount(prompt[first], minlength=n) - np.bincount(prompt[second], minlength=n)
+    first, second = (np.bincount(prompt[(a == w) & (b == w)], minlength=n) for w in (FIRST, SECOND))
     return SwappedTwins(
         consistent=rate_of(hits, trials, level),
         flips=int(trials.sum() - hits.sum()),
         decided=int(np.sum((a != 0) & (b != 0))),
-        decided_flips=int(np.sum(first | second)),
+        decided_flips=int(first.sum() + second.sum()),
         first_both=int(first.sum()),
         second_both=int(second.sum()),
-        p_value=flip_signs(net) if len(one) else math.nan,
+        p_value=flip_signs(first - second) if len(one) else math.nan,
         collapsed=int(collapsed.sum()),
     )
+
+
+class Flips(NamedTuple):
+    """Twins by prompt, and those of them that the first, or the second, seat won both times."""
+
+    twins: Counts
+    first: Counts
+    second: Counts
+
+
+def find_flips(log: JudgeLog, rows: Rows) -> Flips:
+    """Count by prompt the twins with a verdict in both orders, and those that a seat decided."""
+    one, two = find_twins(log, rows)
+    a, b, n = log.verdict[one], log.verdict[two], len(log.prompts)
+    valid = (a != NO_VERDICT) & (b != NO_VERDICT)
+    wins = ((a == seat) & (b == seat) for seat in (FIRST, SECOND))
+    return Flips(*(np.bincount(log.prompt[one[kept]], minlength=n) for kept in (valid, *wins)))
 
 
 def flip_signs(net: Counts) -> float:

@@ -111,8 +111,8 @@ def read_logs(
         )
     log = builder.build(people)
     if not len(log):
-        left_out = sum(log.omitted.values())
-        raise NoVerdictError(names, f"no judgment of two answers, {left_out:,} rows left out")
+        left_out = "; ".join(f"{n:,} left out, {why}" for why, n in log.omitted.items())
+        raise NoVerdictError(names, f"no judgment of two answers ({left_out or 'no row of any'})")
     return log, tuple(_describe(form, files[form], records[form], log) for form in files)
 
 

@@ -12,10 +12,11 @@ from comparity.judges.corrected import CorrectedRate
 from comparity.judges.drift import Drift
 from comparity.judges.groups import JudgeGroupGap
 from comparity.judges.leaderboard import Standing
-from comparity.judges.leans import Lean
+from comparity.judges.leans import JudgeSharpness
 from comparity.judges.missing import MissingTest
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
+from comparity.judges.wins import Lean
 from comparity.reports.plots import draw
 from comparity.reports.sections import Section
 from comparity.results.result import Result, frame_of_rows
@@ -108,6 +109,8 @@ class JudgesAudit(Result):
     leans : tuple of Lean
         What each judge leans to between equally good answers, where there is anything to tell
         quality by.
+    sharpness : tuple of JudgeSharpness
+        How often each judge picks the better answer, where leans are told.
     drift : Drift or None
         What changed between two judges or files, where that was asked for.
     judge_groups : tuple of JudgeGroupGap
@@ -120,6 +123,8 @@ class JudgesAudit(Result):
     notes : tuple of str
     level : float
         Of all intervals.
+    margin : float
+        Largest harmless lean, in wins of 100 even pairs.
     provenance : mapping
     """
 
@@ -132,6 +137,7 @@ class JudgesAudit(Result):
     missing_tests: tuple[MissingTest, ...]
     corrected: tuple[CorrectedRate, ...]
     leans: tuple[Lean, ...]
+    sharpness: tuple[JudgeSharpness, ...]
     drift: Drift | None
     judge_groups: tuple[JudgeGroupGap, ...]
     leaderboard: tuple[Standing, ...]
@@ -139,6 +145,7 @@ class JudgesAudit(Result):
     omitted: Mapping[str, int]
     notes: tuple[str, ...]
     level: float
+    margin: float
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self) -> Section:

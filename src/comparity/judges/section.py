@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from comparity.judges.drift import Drift
-from comparity.judges.grids import grids_of
+from comparity.judges.grids import LEAN_WORDS, grids_of
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
-from comparity.reports.charts import Axis, Chart, Mark, Row, RowChart, Tick, shorten_label
+from comparity.judges.wins import EVEN, Lean
+from comparity.reports.charts import KINDS, Axis, Chart, Mark, Row, RowChart, Tick, shorten_label
 from comparity.reports.sections import (
     Section,
     clip,
@@ -20,14 +21,24 @@ from comparity.reports.sections import (
     percent,
     several,
 )
+from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 ALPHA = 0.05
 # A judge that fails more often than this biases rates enough to be told first.
 MANY_MISSING = 0.02
-# Fewest judges of which a matrix shows more than a table.
-FEWEST_FOR_MATRIX = 3
-MOST_TESTS = 15
 MOST_SENTENCES = 12
+MOST_UNDECIDED = 8
+# Of two orders fewer than half with one verdict: a coin would be as good.
+FEWEST_CONSISTENT = 0.5
+LEAN_TITLES = {
+    "seat": "Seat: how often a judge picks the first of two equally good answers",
+    "length": "Length: how often it picks the one that is twice as long",
+    "style": "Style: how often it picks the one with twice as many headers, list items, ...",
+    "refusal": "Refusals: how often it picks the one that refuses",
+    "self": "Own family: how often it picks the one of its own maker",
+    "family": "Other families: how often it picks the one of a maker",
+}
+"""Pictures of leans, by their kind."""
 
 
 def section_of(audit: JudgesAudit) -> Section:
@@ -101,11 +112,11 @@ def in_hundred(share: PromptRate) -> str:
     return f"{100 * share.rate:.0f} of 100 [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def judge_sentence(one: JudgeSummary) -> str:
-    """Return what is told of a judge first."""
+def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
+    """Return what is told of a judge first; `seat` is its lean to one."""
     name = clip(one.name) if one.persons < 2 else f"People ({count(one.persons)})"
     verb = "pick" if one.persons > 1 else "picks"
-    parts = []
+    parts = [_seat_words(seat)] if seat is not None else []
     if one.first is not None:
         parts.append(f"{verb} the first answer in {in_hundred(one.first)} decided judgments")
     else:
@@ -129,7 +140,9 @@ def judge_sentence(one: JudgeSummary) -> str:
 def _sentences(audit: JudgesAudit) -> Iterator[str]:
     for reading in audit.readings:
         yield f"Read {reading_line(reading)}."
-    yield from map(judge_sentence, audit.judges[:MOST_SENTENCES])
+    seats = {one.judge: one for one in audit.leans if one.kind == "seat"}
+    for judge in audit.judges[:MOST_SENTENCES]:
+        yield judge_sentence(judge, seats.get(judge.name))
     if len(audit.judges) > MOST_SENTENCES:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
     yield from _lean_sentences(audit)
@@ -145,13 +158,13 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
 
 def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
     """Yield what judges were found to lean to, beside the quality of the answers."""
-    told = [one for one in audit.leans if one.against]
+    told = [one for one in audit.leans if one.kind != "seat"]
     if not told:
         return
     against = told[0].against
     known = {PEOPLE: "people say", TRUTH: "the log says"}
-    quality = known.get(against, f"{clip(against)}, the sharpest judge, says")
-    found = [one for one in told if one.q_value < ALPHA]
+    quality = known.get(against, f"{clip(against)} says")
+    found = [one for one in told if one.finding == VIOLATED]
     if not found:
         yield (
             f"Between answers that are equally good by what {quality}, no judge is found to lean "
@@ -159,15 +172,29 @@ def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
         )
     for judge in dict.fromkeys(one.judge for one in found):
         picks = "; ".join(
-            f"the one {one.step} {100 * one.wins:.0f} times "
-            f"[{100 * one.interval.low:.0f}, {100 * one.interval.high:.0f}]"
-            for one in found
-            if one.judge == judge
+            f"the one {one.step} {_times(one)}" for one in found if one.judge == judge
         )
         yield (
             f"{clip(judge)} leans: of 100 pairs of answers that are equally good by what {quality},"
             f" it picks {picks}."
         )
+
+
+def _times(one: Lean) -> str:
+    low, high = (100 * end for end in one.interval[:2])
+    return f"{100 * one.wins:.0f} times [{low:.0f}, {high:.0f}]"
+
+
+def _seat_words(one: Lean) -> str:
+    """Return what a seat is worth with a judge, between equally good answers."""
+    seat = "first" if one.wins > EVEN else "second"
+    words = {
+        VIOLATED: f"prefers the {seat} answer",
+        WITHIN: "prefers no seat, within the margin",
+        UNDECIDED: "whether it prefers a seat is undecided",
+    }
+    beyond = f" (beyond {clip(one.against)})" if one.against else ""
+    return f"{words[one.finding]}, of 100 even pairs it picks the first {_times(one)}{beyond}"
 
 
 def _drift_sentence(drift: Drift) -> str:
@@ -200,6 +227,28 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
             f"{', '.join(once)}: every pair was judged in one order only, so inconsistency cannot "
             "be told. Ask some pairs in both orders."
         )
+    coins = [
+        clip(one.name)
+        for one in audit.judges
+        if one.consistent is not None and one.consistent.interval.high < FEWEST_CONSISTENT
+    ]
+    if coins:
+        yield (
+            f"{', '.join(coins)}: fewer than half of the verdicts stay when the answers change "
+            "seats. Leave this judge out, or change its prompt."
+        )
+    for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
+        names = [
+            clip(one.judge)
+            for one in audit.leans
+            if one.toward == toward and one.finding == VIOLATED and one.wins > EVEN
+        ]
+        if names:
+            yield (
+                f"{', '.join(names)}: a lean to {toward}. Read the ranks without leans, or correct "
+                "by votes of people."
+            )
+    yield from _undecided(audit)
     failing = [
         clip(one.name)
         for one in audit.judges
@@ -207,11 +256,27 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
     ]
     if failing:
         yield f"{', '.join(failing)}: many judgments are missing; see by group where it fails."
-    if not any(one.second.startswith(("people", "the truth")) for one in audit.agreements):
+    beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
+    if not beside and not any(one.persons for one in audit.judges):
         yield (
             "No judgment by people, and no truth, is in these logs: agreement says only how "
             "alike judges are. Let people judge some of the pairs."
         )
+
+
+def _undecided(audit: JudgesAudit) -> Iterator[str]:
+    """Yield how many prompts would decide what is open, those that need fewest first."""
+    told = [(max(one.needed), one) for one in audit.leans if one.needed]
+    for most, one in sorted(told, key=lambda pair: pair[0])[:MOST_UNDECIDED]:
+        assert one.needed is not None
+        sizes = " to ".join(dict.fromkeys(map(count, (min(one.needed), most))))
+        yield (
+            f"Undecided: {clip(one.judge)} and the answer {one.step}, {_times(one)} of 100. With "
+            f"{sizes} prompts (now {count(one.prompts)}) it would be found either to lean or to be "
+            f"within {audit.margin:g} of 50, with 80% power."
+        )
+    if len(told) > MOST_UNDECIDED:
+        yield f"{count(len(told) - MOST_UNDECIDED)} more leans are undecided: see the table."
 
 
 def seat_chart(audit: JudgesAudit) -> RowChart:
@@ -230,10 +295,35 @@ def _charts(audit: JudgesAudit) -> Iterator[Chart]:
             _share_chart(audit, "How often both orders have one verdict", shares, "pairs"),
             line=None,
         )
+    for kind in LEAN_TITLES:
+        if any(one.kind == kind for one in audit.leans):
+            yield _lean_chart(audit, kind)
     if any(one.longer for one in audit.judges):
         shares = {one.name: one.longer for one in audit.judges}
         title = "How often the longer answer wins, whatever its quality"
         yield _share_chart(audit, title, shares, "judgments")
+
+
+def _lean_chart(audit: JudgesAudit, kind: str) -> RowChart:
+    """Return a picture of the leans of one kind, with the margin as a band."""
+    leans = [one for one in audit.leans if one.kind == kind]
+    unit = "changed winners" if kind == "seat" else "judgments"
+    return RowChart(
+        title=f"{LEAN_TITLES[kind]}, with {percent(audit.level)} intervals over prompts",
+        about="the table of leans has all numbers",
+        axis=_axis_of_hundred(),
+        rows=tuple(
+            Row(
+                label=shorten_label(clip(one.judge)),
+                note=f"{one.step}, {count(one.judgments)} {unit}",
+                marks=(_mark(one),),
+            )
+            for one in leans
+        ),
+        band=(EVEN - audit.margin / 100, EVEN + audit.margin / 100),
+        line=EVEN,
+        legend={KINDS[finding]: words for finding, words in LEAN_WORDS.items()},
+    )
 
 
 def _share_chart(
@@ -246,11 +336,20 @@ def _share_chart(
         mark = Mark(kind="plain", x=x, low=low, high=high)
         note = f"{count(share.trials)} {unit}" if share else "not known"
         rows.append(Row(label=shorten_label(clip(name)), note=note, marks=(mark,)))
-    ticks = tuple(Tick(at / 100, str(at)) for at in (0, 25, 50, 75, 100))
     return RowChart(
         title=f"{title}, with {percent(audit.level)} intervals over prompts",
         about="the table of judges has all numbers",
-        axis=Axis(label="of 100", low=0.0, high=1.0, ticks=ticks),
+        axis=_axis_of_hundred(),
         rows=tuple(rows),
         line=0.5,
     )
+
+
+def _axis_of_hundred() -> Axis:
+    ticks = tuple(Tick(at / 100, str(at)) for at in (0, 25, 50, 75, 100))
+    return Axis(label="of 100", low=0.0, high=1.0, ticks=ticks)
+
+
+def _mark(one: Lean) -> Mark:
+    low, high = one.interval[:2]
+    return Mark(kind=KINDS[one.finding], x=one.wins, low=low, high=high)

@@ -10,6 +10,8 @@ format                 what is read
                        was cancelled has the samples that were scored
 ``promptfoo``          components of model-graded assertions; a row's own ``success`` also counts
                        latency and cost, and is not read
+``promptfoo table``    its CSV: a cell for each prompt and provider, scored by all assertions
+                       together; which of these a model decided is not in the file
 ``deepeval``           ``metricsData`` of each test case
 ``lm-eval``            samples with the metrics of each document
 ``mt-bench scores``    FastChat's single answers, 1 to 10; -1 is a failure
@@ -20,12 +22,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from comparity.judges.readers import (
     ERROR,
     UNPARSED,
+    Omission,
     Reader,
     Record,
     RowFault,
@@ -51,6 +55,13 @@ GRADED = {
 }
 # Files are called samples_<task>_<date>.jsonl.
 TASK = re.compile(r"^.*samples_|_\d{4}-.*$|\.jsonl.*$")
+# A cell of promptfoo's CSV: the outcome, the score of all assertions, the output, and why.
+HEAD = re.compile(r"\[([^\]]+)\] ")
+CELL = re.compile(
+    r"\[(?P<outcome>PASS|FAIL|ERROR)\] \((?P<score>-?[\d.]+)\)\s*(?P<output>.*?)"
+    r"(?:\s*(?:Pass|Fail) Reason: .*|\s*---.*)?$",
+    re.DOTALL,
+)
 DOCUMENT = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 
 
@@ -125,6 +136,31 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score]:
                 text=said if isinstance(said, str) else None,
                 question=shown if isinstance(shown, str) else None,
             )
+
+
+def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission]:
+    """Yield the scores of the cells of one row, which has one test for all of them."""
+    cells = {name: spell(cell) for name, cell in record.items() if name.startswith("[")}
+    test = digest(str({name: cell for name, cell in record.items() if name not in cells}))
+    heads = {name: HEAD.match(name) for name in cells}
+    providers = Counter(head[1] for head in heads.values() if head)
+    for name, cell in cells.items():
+        found, head = CELL.match(cell), heads[name]
+        if found is None or head is None:
+            raise RowFault(f"column {name[:40]!r} holds {cell[:40]!r}, no [PASS] or [FAIL] (score)")
+        if cell.rstrip().endswith("No assertions"):
+            yield Omission("answers that nothing was asserted of")
+            continue
+        failed = found["outcome"] == "ERROR"
+        yield Score(
+            judge="all assertions",
+            prompt=test,
+            # Several prompts of one provider are several answerers.
+            answerer=head[1] if providers[head[1]] == 1 else name[:60],
+            score=math.nan if failed else float(found["score"]),
+            reason=ERROR if failed else "",
+            text=found["output"],
+        )
 
 
 def _variant(row: Record) -> str:
@@ -204,6 +240,15 @@ READERS = (
             and (has(record, "evalId") or has(record, "stats") or has(record, "config"))
         ),
         read=read_promptfoo,
+    ),
+    Reader(
+        name="promptfoo table",
+        about="promptfoo table, all assertions together",
+        matches=lambda record: any(
+            name.startswith("[") and isinstance(cell, str) and CELL.match(cell)
+            for name, cell in record.items()
+        ),
+        read=read_promptfoo_table,
     ),
     Reader(
         name="deepeval",

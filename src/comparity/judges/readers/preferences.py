@@ -7,7 +7,9 @@ format                what is read
 ====================  ========================================================================
 ``alpaca eval``       ``preference`` 1 (output_1) to 2 (output_2), or a number between them; 1.5 is
                       a tie. 0 marks identical outputs that no judge saw: left out. The order shown
-                      is known only from ``referenced_models``, where ``m`` stands for the first
+                      is in ``referenced_models``, where ``m`` stands for the first, or follows from
+                      the ranks of m and M in ``raw_completion``; otherwise it is recomputed: the
+                      tool draws it from the instruction and its seed, which is 0 by default
 ``judgebench``        ``judgments[2]``, decisions A>B, B>A and A=B in raw seats, the second with the
                       answers exchanged; ``label`` is the truth
 ``rewardbench``       scores of a chosen and a rejected answer, or ``results`` 1, 0 and 0.5
@@ -27,6 +29,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -99,7 +102,6 @@ def read_alpaca(record: Record, source: Source) -> Iterator[Entry]:
         verdict=verdict if way > 0 else flip(verdict),
         reason=UNPARSED if missing else "",
         strength=math.nan if missing else 2 * abs(number - 1.5),
-        is_seated=shown != 0,
         category=optional_text(record, "dataset"),
         texts=in_order((text_of(record, "output_1"), text_of(record, "output_2")), way),
         question=question,
@@ -107,15 +109,45 @@ def read_alpaca(record: Record, source: Source) -> Iterator[Entry]:
 
 
 def _first_shown(record: Record) -> int:
-    """Return which output was shown first, 1 or 2, or 0 where the log does not say."""
-    named = record.get("referenced_models")
-    if isinstance(named, str):
+    """Return which output was shown first, 1 or 2: as recorded, or else drawn as the tool does."""
+    named = _object(record.get("referenced_models"))
+    first = str(named.get("m", ""))
+    if not first:
+        ranked = _object(record.get("raw_completion")).get("ordered_models")
+        first = _first_by_rank(ranked, number_of(record.get("preference")))
+    known = {"output_1": 1, "output_2": 2}.get(first)
+    return known or (2 if is_switched(text_of(record, "instruction")) else 1)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return a JSON object, also one that is written as text; an empty one for anything else."""
+    if isinstance(value, str):
         try:
-            named = json.loads(named)
-        except ValueError:
-            return 0
-    first = str(named.get("m", "")) if isinstance(named, dict) else ""
-    return {"output_1": 1, "output_2": 2}.get(first, 0)
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _first_by_rank(ranked: Any, preference: float) -> str:
+    """Return the output that was called m, shown first, from who of m and M is ranked first."""
+    ranks = ranked if isinstance(ranked, list) else []
+    best = [one.get("model") for one in ranks if isinstance(one, dict) and one.get("rank") == 1]
+    if best not in (["m"], ["M"]) or preference not in (1, 2):
+        return ""
+    return f"output_{int(preference) if best == ['m'] else 3 - int(preference)}"
+
+
+def is_switched(instruction: str) -> bool:
+    """Say whether AlpacaEval shows the second output first, with its own seed.
+
+    Examples
+    --------
+    >>> is_switched("Name a colour."), is_switched("Name a number.")
+    (True, False)
+    """
+    seed = f"is_switched_outputs{instruction}0"
+    return random.Random(seed).choices([False, True])[0]
 
 
 def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
@@ -306,7 +338,7 @@ def read_tagged(record: Record, _: Source) -> Iterator[Judgment]:
 READERS = (
     Reader(
         name="alpaca eval",
-        about="AlpacaEval annotations",
+        about="AlpacaEval annotations, seats as recorded or drawn again from its seed",
         matches=lambda record: has(record, "instruction", "output_1", "output_2", "preference"),
         read=read_alpaca,
         is_documented_only=True,
