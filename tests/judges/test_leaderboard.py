@@ -7,6 +7,9 @@ from collections import Counter
 import choix
 import numpy as np
 import pytest
+from scipy.special import expit
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_linear_model import GLM
 
 from comparity import audit_judges
 from tests.judges.test_corrected import votes
@@ -47,3 +50,24 @@ def test_errors_know_that_judgments_of_one_prompt_go_together() -> None:
     again = [{**row, "turn": turn} for row in rows for turn in range(1, 6)]
     once, often = (audit_judges(one).leaderboard[0].interval for one in (rows, again))
     assert often.high - often.low == pytest.approx(once.high - once.low, rel=0.15)
+
+
+def test_from_thirty_judges_on_errors_know_of_judges_too() -> None:
+    rng = np.random.default_rng(3)
+    lean = rng.normal(0, 1.5, 40)
+    judge, prompt = np.repeat(np.arange(40), 30), rng.integers(0, 60, 1200)
+    won = rng.random(1200) < expit(0.4 + lean[judge])
+    rows = [
+        {"better": "m" if w else "n", "worse": "n" if w else "m", "judge": f"j{j}", "prompt": p}
+        for w, j, p in zip(won, judge, prompt.astype(str), strict=True)
+    ]
+    one = next(one for one in audit_judges(rows).leaderboard if one.answerer == "m")
+    groups = np.column_stack([prompt, judge])
+    fitted = GLM(won * 1.0, np.ones(1200), family=Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}
+    )
+    alone = GLM(won * 1.0, np.ones(1200), family=Binomial()).fit()
+    # Two answerers: the prior of scores draws both the score and its error to zero.
+    half = (one.interval.high - one.interval.low) / 2 / one.score
+    assert half == pytest.approx(1.96 * fitted.bse[0] / fitted.params[0], rel=0.05)
+    assert half > 1.5 * 1.96 * alone.bse[0] / alone.params[0]

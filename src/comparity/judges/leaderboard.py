@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from comparity.ranking.simple_models import bradley_terry
 Rows = NDArray[np.bool_]
 
 MOST_STANDINGS = 200
+FEWEST_JUDGES = 30
+"""Judges from which on they are a sample of judges, and clusters beside prompts."""
 # With more answerers than this, nobody looks up who beat whom.
 MOST_OPPONENTS = 20
 EVEN, LOGIT = 1000.0, 400 / math.log(10)
@@ -140,14 +142,20 @@ def _fit(log: JudgeLog, better: NDArray[np.int32], worse: NDArray[np.int32]) -> 
     shown = log.seated & (log.orders == ONE_ORDER)
     seats = np.where(shown, np.where(better == log.first, 1, -1), 0)
     items = better.astype(np.int64), worse.astype(np.int64)
-    several = len(np.unique(log.prompt)) > 1
-    return bradley_terry(
-        np.stack(items, axis=1),
-        n_items=n,
-        ties=log.verdict == TIE,
-        seats=None if explains_seats(*items, seats, n) else seats,
-        cluster=log.prompt if several else None,
-    )
+    told = None if explains_seats(*items, seats, n) else seats
+
+    def fit(cluster: NDArray[Any] | None) -> Ranking:
+        pairs, tied = np.stack(items, axis=1), log.verdict == TIE
+        return bradley_terry(pairs, n_items=n, ties=tied, seats=told, cluster=cluster)
+
+    by_prompt = fit(log.prompt if len(np.unique(log.prompt)) > 1 else None)
+    if len(np.unique(log.judge)) < FEWEST_JUDGES:
+        return by_prompt
+    # Prompts and judges at once (Cameron, Gelbach and Miller, 2011).
+    both = log.prompt.astype(np.int64) * len(log.judges) + log.judge
+    one, two, shared = (found.standard_errors for found in (by_prompt, fit(log.judge), fit(both)))
+    errors = np.sqrt(np.maximum(one**2 + two**2 - shared**2, np.maximum(one, two) ** 2))
+    return replace(by_prompt, standard_errors=errors)
 
 
 def _share(log: JudgeLog, decided: Rows, won: Rows, level: float) -> PromptRate:

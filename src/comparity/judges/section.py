@@ -190,8 +190,8 @@ def _seat_words(one: Lean) -> str:
     seat = "first" if one.wins > EVEN else "second"
     words = {
         VIOLATED: f"prefers the {seat} answer",
-        WITHIN: "prefers no seat, within the margin",
-        UNDECIDED: "whether it prefers a seat is undecided",
+        WITHIN: f"prefers no seat ({WITHIN})",
+        UNDECIDED: f"whether it prefers a seat is {UNDECIDED}",
     }
     beyond = f" (beyond {clip(one.against)})" if one.against else ""
     return f"{words[one.finding]}, of 100 even pairs it picks the first {_times(one)}{beyond}"
@@ -271,12 +271,12 @@ def _undecided(audit: JudgesAudit) -> Iterator[str]:
         assert one.needed is not None
         sizes = " to ".join(dict.fromkeys(map(count, (min(one.needed), most))))
         yield (
-            f"Undecided: {clip(one.judge)} and the answer {one.step}, {_times(one)} of 100. With "
-            f"{sizes} prompts (now {count(one.prompts)}) it would be found either to lean or to be "
-            f"within {audit.margin:g} of 50, with 80% power."
+            f"{UNDECIDED.capitalize()}: {clip(one.judge)} and the answer {one.step}, "
+            f"{_times(one)} of 100. With {sizes} prompts (now {count(one.prompts)}) it would be "
+            f"found either to lean or to be within {audit.margin:g} of 50, with 80% power."
         )
     if len(told) > MOST_UNDECIDED:
-        yield f"{count(len(told) - MOST_UNDECIDED)} more leans are undecided: see the table."
+        yield f"{count(len(told) - MOST_UNDECIDED)} more leans are {UNDECIDED}: see the table."
 
 
 def seat_chart(audit: JudgesAudit) -> RowChart:
