@@ -142,10 +142,19 @@ WORLDS = {
     "sharpness 0.3 to 3, 30 judgments": World(judgments=30),
     "sharpness 0.3 to 3, 3,000 judgments": World(judgments=3000),
     "biases sum to zero": World(anchor="zero mean bias"),
+    "biases sum to zero, 30 judgments": World(anchor="zero mean bias", judgments=30),
+    "biases sum to zero, 3,000 judgments": World(anchor="zero mean bias", judgments=3000),
     "groups of equal means": World(anchor="equal group means", gap=0.0),
+    "groups of equal means, 30 judgments": World(anchor="equal group means", gap=0.0, judgments=30),
+    "groups of equal means, 3,000 judgments": World(
+        anchor="equal group means", gap=0.0, judgments=3000
+    ),
     "ties": World(ties=0.7),
     "a seat": World(seat=0.5),
     "two attributes": World(attributes=2, evaluators=8),
+    "ties, a seat and two attributes, biases sum to zero": World(
+        anchor="zero mean bias", ties=0.7, seat=0.5, attributes=2, evaluators=8
+    ),
     "equal sharpness": World(lowest=1.0, highest=1.0),
     "equal sharpness, 30 judgments": World(lowest=1.0, highest=1.0, judgments=30),
     "groups do not differ": World(gap=0.0),

@@ -114,6 +114,7 @@ NOT_DECIDING = {
         ranking.likelihood.search.ROUGH ranking.likelihood.search.ROUNDS
         ranking.likelihood.search.STEADY ranking.likelihood.search.TOLERANCE
         ranking.likelihood.objective.MOST_PRODUCTS ranking.likelihood.one_pass.CLOSE
+        ranking.likelihood.components.MOST_SWEEPS ranking.likelihood.passes.WIDE
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD

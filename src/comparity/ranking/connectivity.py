@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from comparity.counts.kernels.compilation import njit
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.contrasts import Contrasts, ItemAttribute
 from comparity.ranking.judgments import Judgments, count_outcomes
+from comparity.ranking.likelihood.components import joined_parts, strong_parts
 from comparity.ranking.likelihood.rows import ComparisonRows
 from comparity.ranking.names import list_first
 
@@ -110,15 +109,11 @@ def components(judgments: Judgments) -> tuple[Ints, Ints]:
     """
     n = judgments.n_items
     above, below = judgments.better, judgments.worse
+    weak = joined_parts(above, below, n)
     if judgments.tied is not None:
         ties = judgments.tied
         above, below = np.append(above, below[ties]), np.append(below, judgments.better[ties])
-    graph = coo_array((np.ones(len(above), np.int8), (below, above)), shape=(n, n)).tocsr()
-    weak, strong = (
-        connected_components(graph, connection=kind)[1].astype(np.int64)
-        for kind in ("weak", "strong")
-    )
-    return weak, strong
+    return weak, strong_parts(above, below, n)
 
 
 def check_seats(judgments: Judgments) -> None:
@@ -299,7 +294,8 @@ def _parts_of_groups(
     k = len(attribute.groups)
     pairs = attribute.codes[better] * k + attribute.codes[worse]
     met = np.bincount(pairs, minlength=k * k).reshape(k, k)
-    return np.asarray(connected_components(met, directed=False)[1], dtype=np.int64)
+    one, two = np.nonzero(met)
+    return joined_parts(one, two, k)
 
 
 def _find_evaluators(rows: ComparisonRows | None, unmet: NDArray[np.bool_]) -> tuple[Ints, Ints]:

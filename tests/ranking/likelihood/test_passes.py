@@ -11,6 +11,7 @@ from scipy.optimize import approx_fprime
 
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
 from comparity.ranking.likelihood import kernels as _kernels
+from comparity.ranking.likelihood import passes as _passes
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Penalty, minimise
@@ -191,7 +192,7 @@ def test_moving_along_flat_directions_leaves_every_margin() -> None:
 
 
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("variance", [0.2, 2.0])
+@pytest.mark.parametrize("variance", [0.2, 1.0, 1.1, 2.0])
 def test_mean_pulls_are_means_of_the_slope_in_log_sharpness(ties: bool, variance: float) -> None:
     """Slopes by finite differences of log probabilities, means by a rule of forty points."""
     nodes, shares = np.polynomial.hermite_e.hermegauss(40)
@@ -209,9 +210,9 @@ def test_mean_pulls_are_means_of_the_slope_in_log_sharpness(ties: bool, variance
         slope, bend = (above - below) / 2e-4, (above - 2 * at + below) / 1e-8
         # In log sharpness the curvature has the slope in it, too.
         expected += share * np.array([slope, bend - slope])
-    rule = nodes, shares / shares.sum()
-    found = _kernels.mean_pulls(margin, own, np.full(3, variance), tied, tie, *rule)
-    assert np.array(found) == pytest.approx(expected, abs=1e-5)
+    rules = _passes.MORE_NODES, _passes.MANY_NODES, _passes.WIDE
+    found = _kernels.mean_pulls(margin, own, np.full(3, variance), tied, tie, *rules)
+    assert np.array(found) == pytest.approx(expected, abs=4e-5)
 
 
 def test_a_pass_at_the_same_point_is_not_taken_twice_and_sharpness_makes_another() -> None:

@@ -33,12 +33,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.likelihood.clusters import Gains
+from comparity.ranking.likelihood.components import joined_parts
 from comparity.ranking.likelihood.exact import Solving
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.rows import ComparisonRows
@@ -87,9 +86,10 @@ def dispersion_of(objective: Penalised) -> Dispersion:
     if rows.n_evaluators > 1:
         totals = np.zeros(5)
         _add_products(*columns, parts.between, most, np.zeros((rows.n_items, 4)), totals)
-        order = np.lexsort((parts.part[rows.better], rows.evaluator))
-        sides = (rows.better[order], rows.worse[order], rows.evaluator[order], weights[order])
-        totals[1] += _taken_in_parts(*sides, *parts.columns, most)
+        if len(parts.inverses):
+            order = np.lexsort((parts.part[rows.better], rows.evaluator))
+            sides = (rows.better[order], rows.worse[order], rows.evaluator[order], weights[order])
+            totals[1] += _taken_in_parts(*sides, *parts.columns, most)
     else:
         totals = _products_of_pairs(rows, slope, weights, parts, most)
     found, taken, weight, squares, whole = totals.tolist()
@@ -126,8 +126,7 @@ class Parts(NamedTuple):
         """Find the parts, and invert the curvature of the small ones."""
         rows, prior = objective.data.rows, float(objective.penalty.scores)
         n = rows.n_items
-        joined = coo_array((weights, (rows.better, rows.worse)), shape=(n, n)).tocsr()
-        part = connected_components(joined, directed=False)[1].astype(np.int64)
+        part = joined_parts(rows.better, rows.worse, n)
         sizes = np.bincount(part)
         order = np.argsort(part, kind="stable")
         place = np.empty(n, np.int64)
@@ -136,12 +135,13 @@ class Parts(NamedTuple):
         starts = np.where(numbers > 0, np.cumsum(numbers) - numbers, -1)
         start, size = starts[part], sizes[part]
         inverses = np.zeros(int(numbers.sum()))
-        small = start[rows.better] >= 0
-        ends = place[rows.better[small]], place[rows.worse[small]]
-        base, width = start[rows.better[small]], size[rows.better[small]]
-        for one, two, sign in ((0, 0, 1.0), (1, 1, 1.0), (0, 1, -1.0), (1, 0, -1.0)):
-            np.add.at(inverses, base + ends[one] * width + ends[two], sign * weights[small])
-        _invert_parts(inverses, starts, sizes, prior)
+        if len(inverses):
+            small = start[rows.better] >= 0
+            one, two, weight = rows.better[small], rows.worse[small], weights[small]
+            base, width, ends = start[one], size[one], (place[one], place[two])
+            for row, column, sign in ((0, 0, 1.0), (1, 1, 1.0), (0, 1, -1.0), (1, 0, -1.0)):
+                np.add.at(inverses, base + ends[row] * width + ends[column], sign * weight)
+            _invert_parts(inverses, starts, sizes, prior)
         own, between = _leads_in_large_parts(rows, weights, prior)
         return cls(part, place, size, start, inverses, np.where(start < 0, between, 0.0), own)
 
@@ -176,18 +176,33 @@ def _leads_in_large_parts(
     rows: ComparisonRows, weights: Floats, prior: float
 ) -> tuple[Floats, Floats]:
     """Return about how much an item has in the variance of a lead, and what two leads share."""
-    n = rows.n_items
-    whole = np.bincount(rows.better, weights, n) + np.bincount(rows.worse, weights, n)
+    sums = np.zeros((rows.n_items, 2))
+    _add_weights(rows.better, rows.worse, weights, sums)
+    whole, squares = sums.T
     own = 1 / np.maximum(whole + prior, np.finfo(float).tiny)
-    squares = weights**2
-    alone = squares * (own[rows.better] + own[rows.worse])
-    both = [
-        np.bincount(rows.better, one, n) + np.bincount(rows.worse, one, n)
-        for one in (alone, squares)
-    ]
-    left = whole**2 - both[1]
-    shared = np.maximum(whole**2 * own - both[0], 0.0)
-    return own, np.divide(shared, left, out=np.zeros(n), where=left > 0)
+    alone = np.zeros(rows.n_items)
+    _add_variances(rows.better, rows.worse, weights, own, alone)
+    left, shared = whole**2 - squares, np.maximum(whole**2 * own - alone, 0.0)
+    return own, np.divide(shared, left, out=np.zeros_like(own), where=left > 0)
+
+
+@njit(cache=True, nogil=True)
+def _add_weights(better, worse, weight, sums):  # type: ignore[no-untyped-def]
+    """Add up weights of the comparisons of each item, and their squares."""
+    for p in range(len(better)):
+        square = weight[p] * weight[p]
+        for item in (better[p], worse[p]):
+            sums[item, 0] += weight[p]
+            sums[item, 1] += square
+
+
+@njit(cache=True, nogil=True)
+def _add_variances(better, worse, weight, own, sums):  # type: ignore[no-untyped-def]
+    """Add up squares of these weights times the variance of the lead, about."""
+    for p in range(len(better)):
+        alone = weight[p] * weight[p] * (own[better[p]] + own[worse[p]])
+        sums[better[p]] += alone
+        sums[worse[p]] += alone
 
 
 def _products_of_pairs(

@@ -257,6 +257,8 @@ def spread_of(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
     if isinstance(covariances, Inverse):
         joint, given = covariances.joint, covariances.given
         return lambda part: _dense_spread(*rows.columns(part), joint, given)
+    if covariances.without_biases:
+        return lead_variances(objective, covariances)
     weight, of_biases = objective.data.weights(), covariances.evaluators
     items = covariances.items
     return lambda part: _local_spread(*rows.columns(part), weight[part], items, of_biases)

@@ -338,3 +338,24 @@ def _between(objective: Penalised) -> Floats:
     if objective.penalty.mean:
         between[n + x + c :] = np.eye(c)[:, None, :] / m
     return between
+
+
+def invert_schur(blocks: Floats, lost: Floats, least: float) -> Floats:
+    """Invert symmetric blocks minus what is lost, of which this part is left at least."""
+    if blocks.shape[1] == 1:
+        return invert_blocks(blocks - np.minimum(lost, (1 - least) * blocks))
+    values, vectors = np.linalg.eigh(blocks)
+    known = values > 1e-12 * values.max(axis=1, keepdims=True)
+    roots = np.where(known, np.abs(values), np.inf) ** -0.5
+    root = vectors * roots[:, None, :]
+    shares, along = np.linalg.eigh(root.transpose(0, 2, 1) @ lost @ root)
+    root = root @ along
+    kept = 1 - np.minimum(shares, 1 - least)
+    return np.asarray(root / kept[:, None, :] @ root.transpose(0, 2, 1), dtype=np.float64)
+
+
+def invert_blocks(blocks: Floats) -> Floats:
+    """Invert symmetric blocks; where they say nothing the inverse is zero."""
+    if blocks.shape[-1] == 1:
+        return np.divide(1.0, blocks, out=np.zeros_like(blocks), where=blocks > 0)
+    return np.asarray(np.linalg.pinv(blocks, hermitian=True), dtype=np.float64)

@@ -222,18 +222,21 @@ def mean_slopes(margin, spread, tie, nodes, shares):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def mean_pulls(margin, own, spread, tied, tie, nodes, shares):  # type: ignore[no-untyped-def]
+def mean_pulls(margin, own, spread, tied, tie, narrow, wide, limit):  # type: ignore[no-untyped-def]
     """Return mean slopes and curvatures in log sharpness over margins with this variance.
 
     `own` is the part of the margin that sharpness multiplies, and `tied` is empty without ties;
-    the rest as in :func:`mean_slopes`.
+    `narrow` is the rule for blocks whose variances reach no further than `limit`, `wide` that for
+    others; the rest as in :func:`mean_slopes`.
     """
     deviation, place, tail = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     bits, pull, weight = np.empty(BLOCK, np.int64), np.zeros(len(margin)), np.zeros(len(margin))
     for start in range(0, len(margin), BLOCK):
-        n = min(BLOCK, len(margin) - start)
+        n, most = min(BLOCK, len(margin) - start), 0.0
         for t in range(n):
             deviation[t] = np.sqrt(spread[start + t])
+            most = max(most, spread[start + t])
+        nodes, shares = narrow if most <= limit else wide
         for q in range(len(nodes)):
             node, share = nodes[q], shares[q]
             for t in range(n):

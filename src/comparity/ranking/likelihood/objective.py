@@ -59,8 +59,8 @@ class Penalty:
         Of every evaluator's biases about the mean of all evaluators, which is left free: a common
         bias is not shrunk, so that the anchor alone decides about it.
     basis : ndarray or None
-        Columns whose span the scores' prior leaves free: the levels of groups, where trusted
-        evaluators fix them.
+        Orthonormal columns whose span the scores' prior leaves free: the levels of groups, where
+        trusted evaluators fix them.
     level : float
         Of these levels about zero. Trusted evaluators may have chosen one group always.
     mean : float
@@ -91,7 +91,7 @@ class Penalty:
 
     def _levels(self, scores: Floats) -> Floats:
         assert self.basis is not None
-        inside: Floats = self.basis @ np.linalg.lstsq(self.basis, scores, rcond=None)[0]
+        inside: Floats = self.basis @ (self.basis.T @ scores)
         return inside
 
     def bias_pull(self, bias: Floats) -> Floats:

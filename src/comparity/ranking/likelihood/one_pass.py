@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.likelihood.banded import variances_given_biases
-from comparity.ranking.likelihood.exact import one_thread
+from comparity.ranking.likelihood.exact import invert_blocks, invert_schur, one_thread
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.passes import SINGLE
 
@@ -60,13 +60,31 @@ class OnePass:
         Products that a factor of a band may take.
     beside_scores : bool
         Whether errors of biases, where much smaller than those of scores, need not be exact.
+    without_biases : bool
+        Whether to take biases for known, as where :attr:`biases_are_slight` was true before.
     """
 
     def __init__(
-        self, objective: Penalised, most_work: float = math.inf, *, beside_scores: bool = False
+        self,
+        objective: Penalised,
+        most_work: float = math.inf,
+        *,
+        beside_scores: bool = False,
+        without_biases: bool = False,
     ) -> None:
         self._objective, self._most_work = objective, most_work
-        self._beside_scores = beside_scores
+        self._beside_scores, self.without_biases = beside_scores, without_biases
+
+    @property
+    def biases_are_slight(self) -> bool:
+        """Whether errors of biases change no variance of a lead or a score by much."""
+        if self.without_biases:
+            return True
+        own, explained = self._covariances
+        whole = _curvature_of_items(self._objective)
+        beside = SLIGHT * 2 * float(np.mean(1 / whole))
+        largest = float(np.einsum("kii->ki", own).max(initial=0.0))
+        return self._beside_scores and largest < beside and bool((explained < SLIGHT * whole).all())
 
     @property
     def evaluators(self) -> Floats:
@@ -76,10 +94,13 @@ class OnePass:
     @cached_property
     def scores(self) -> Floats:
         """Variances of scores, which biases of evaluators make larger."""
-        whole = _curvature_of_items(self._objective)
-        # What is left of an item that its evaluators' biases explain is beyond single precision.
-        left = whole - np.minimum(self._covariances[1], (1 - NOTHING_LEFT) * whole)
-        found = _second_order(self._objective, left, self._objective.n_contrasts)
+        found = self.scores_given_biases
+        if not self.without_biases:
+            whole = _curvature_of_items(self._objective)
+            # What is left of an item that its evaluators' biases explain is beyond single
+            # precision.
+            left = whole - np.minimum(self._covariances[1], (1 - NOTHING_LEFT) * whole)
+            found = _second_order(self._objective, left, self._objective.n_contrasts)
         with one_thread():
             in_band = variances_given_biases(self._objective, self._most_work)
         return found if in_band is None else in_band * found / self.scores_given_biases
@@ -142,9 +163,9 @@ def _covariances(
     # Of an evaluator's curvature, six times its share of all at most is in common with others.
     if 6 * of_all.max() > SLIGHT:
         _add_common(rows.better, rows.worse, contrast, weights, common)
-    known = _invert_blocks(held)
+    known = invert_blocks(held)
     squares, mixed, alone, explained = _sums(columns, known, whole, common)
-    part = _invert_blocks(blocks.sum(axis=0)) @ blocks
+    part = invert_blocks(blocks.sum(axis=0)) @ blocks
     crossed = mixed @ part
     lost = squares - crossed - crossed.transpose(0, 2, 1)
     all_of_it = np.einsum("ic,id->cd", common / whole[:, None], common)
@@ -158,7 +179,7 @@ def _covariances(
         longest = int(np.bincount(rows.evaluator, minlength=rows.n_evaluators)[tied].max())
         items = np.column_stack([whole, common])
         _add_ties(*columns, items, part, tied, longest, lost)
-    return _schur_inverse(held, lost / left[:, None, None]), explained
+    return invert_schur(held, lost / left[:, None, None], LEAST_LEFT), explained
 
 
 def _sums(
@@ -187,7 +208,7 @@ def _second_order(objective: Penalised, left: Floats, n_contrasts: int) -> Float
         Contrasts for which biases are unknown: all or none.
     """
     rows = objective.data.rows
-    known = _invert_blocks(objective.last.bias_blocks + objective.penalty.bias)
+    known = invert_blocks(objective.last.bias_blocks + objective.penalty.bias)
     items = np.column_stack([1 / left, np.zeros_like(left)])
     weights = objective.data.weights()
     _add_opponents(*rows.columns(), weights, known, items, (0,) * n_contrasts)
@@ -199,27 +220,6 @@ def _curvature_of_items(objective: Penalised) -> Floats:
     """Return the curvature of each score, infinite where nothing is known of it."""
     diagonal = objective.last.scores[:, 1] + objective.penalty.scores
     return np.where(diagonal > 0, diagonal, np.inf)
-
-
-def _schur_inverse(blocks: Floats, lost: Floats) -> Floats:
-    """Invert symmetric blocks minus what is lost, or minus nearly all where that is more."""
-    if blocks.shape[1] == 1:
-        return _invert_blocks(blocks - np.minimum(lost, (1 - LEAST_LEFT) * blocks))
-    values, vectors = np.linalg.eigh(blocks)
-    known = values > 1e-12 * values.max(axis=1, keepdims=True)
-    roots = np.where(known, np.abs(values), np.inf) ** -0.5
-    root = vectors * roots[:, None, :]
-    shares, along = np.linalg.eigh(root.transpose(0, 2, 1) @ lost @ root)
-    root = root @ along
-    kept = 1 - np.minimum(shares, 1 - LEAST_LEFT)
-    return np.asarray(root / kept[:, None, :] @ root.transpose(0, 2, 1), dtype=np.float64)
-
-
-def _invert_blocks(blocks: Floats) -> Floats:
-    """Invert symmetric blocks; where they say nothing the inverse is zero."""
-    if blocks.shape[-1] == 1:
-        return np.divide(1.0, blocks, out=np.zeros_like(blocks), where=blocks > 0)
-    return np.asarray(np.linalg.pinv(blocks, hermitian=True), dtype=np.float64)
 
 
 # In the next two, the length of `each` is the number of contrasts: that of a tuple is known when

@@ -55,8 +55,9 @@ def _normal_rule(points: int) -> tuple[Floats, Floats]:
 
 NODES = _normal_rule(5)
 """Within 0.0015 of mean slopes over a variance of 2.5, where three points are off by 0.008."""
-MANY_NODES = _normal_rule(15)
-"""For margins of sharp evaluators, which vary as much as leads times their sharpness do."""
+MORE_NODES, MANY_NODES, WIDE = _normal_rule(9), _normal_rule(15), 1.0
+"""For pulls of sharpness: within 4e-5 up to a variance of 1 with nine points, and beyond it, where
+margins of sharp evaluators vary as much as leads times their sharpness do, with fifteen."""
 NOBODY = np.empty(0, np.bool_)
 """Ties, where none was recorded."""
 
@@ -237,7 +238,8 @@ class Pass:
         if self.rows.seat is not None or self.rows.own_seats:
             margin = self._margin(scores, bias, extra, part)
         tied = NOBODY if self.rows.tied is None else self.rows.tied[part]
-        pull, weight = mean_pulls(margin, own, spread, tied, self._tie(extra), *MANY_NODES)
+        rules = MORE_NODES, MANY_NODES, WIDE
+        pull, weight = mean_pulls(margin, own, spread, tied, self._tie(extra), *rules)
         return pull, weight, lead
 
     def leads(self, scores: Floats, bias: Floats, part: slice = ALL) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import orth
 
 from comparity.errors import OptionError
 from comparity.ranking.anchors import Anchor, Move
@@ -141,9 +142,11 @@ class Search:
         if self.chosen[0]:
             self.sds[0] = max(LEAST_SCORE_SD, bound_sd(float(np.std(self.point[: rows.n_items]))))
         self.tilt = np.zeros(self.size) if task.corrected else None
+        self.free = orth(move.basis) if len(task.anchor.trusted) else None
         self.turned, self.change, self.settled = math.inf, np.zeros(self.size), True
         self.log_sharpness, self.sharpness_sd = np.zeros(rows.n_evaluators), math.nan
         self.signs: Floats | None = None
+        self.biases_are_slight = False
         self.equality: tuple[float, int, float] | None = None
         self.ascent, self.ascent_of_sharpness = Ascent(), Extrapolation()
         self.close = 1e-3 if many < WATCHED else 1e-2
@@ -205,7 +208,8 @@ class Search:
         found = minimise(objective, self.point, tolerance=loose, part=part, watch=self.watch)
         self.point = found.point
         near = not self.chosen[1]
-        covariances = Inverse(objective) if exact else OnePass(objective, SOON, beside_scores=near)
+        known = {"beside_scores": near, "without_biases": self.biases_are_slight}
+        covariances = Inverse(objective) if exact else OnePass(objective, SOON, **known)
         moved = 0.0
         if any(self.chosen):
             with one_thread():
@@ -217,6 +221,8 @@ class Search:
         if self.tilt is None:
             return moved
         turned = self.turn(tilt_of(objective, self.point, covariances))
+        if isinstance(covariances, OnePass):
+            self.biases_are_slight = covariances.biases_are_slight
         if self.signs is not None:
             moved = max(moved, self.sharpen(objective, covariances))
         if turned > STEADY:
@@ -272,7 +278,7 @@ class Search:
 
     def objective(self) -> Penalised:
         """Return the penalised likelihood as far as it is known."""
-        return _objective(self.task, self.data, self.move, self.sds, self.tilt)
+        return _objective(self.task, self.data, self.move, self.free, self.sds, self.tilt)
 
 
 def _exact_if_quick(covariances: Inverse | OnePass, objective: Penalised) -> Solving | OnePass:
@@ -284,21 +290,28 @@ def _exact_if_quick(covariances: Inverse | OnePass, objective: Penalised) -> Sol
     return in_band or few_items(objective, SOON) or covariances
 
 
-def _objective(task: Task, data: Pass, move: Move, sds: Floats, tilt: Floats | None) -> Penalised:
+def _objective(
+    task: Task,
+    data: Pass,
+    move: Move,
+    free: Floats | None,
+    sds: Floats,
+    tilt: Floats | None,
+) -> Penalised:
+    """Return the penalised likelihood; `free` spans levels of groups that the trusted fix."""
     score_sd, bias_sd = sds.tolist()
-    trusted = bool(len(task.anchor.trusted))
     n_contrasts = data.rows.contrast.shape[1]
     precision = np.eye(n_contrasts)
     precision[: len(task.precision), : len(task.precision)] = task.precision
     penalty = Penalty(
         scores=score_sd**-2,
         bias=precision * bias_sd**-2,
-        basis=move.basis if trusted else None,
+        basis=free,
         # Two halves of the items that differ by one have a fourth of their number as squares.
         level=4 * EFFECT_SD**-2 / len(move.basis),
         mean=0.0 if math.isinf(bias_sd) or groups_won_both_ways(data.rows) else EFFECT_SD**-2,
     )
-    return Penalised(data, penalty, move.basis, flat=not trusted, tilt=tilt)
+    return Penalised(data, penalty, move.basis, flat=free is None, tilt=tilt)
 
 
 def groups_won_both_ways(rows: ComparisonRows) -> bool:
