@@ -237,6 +237,29 @@ def test_a_panel_that_is_of_one_mind_is_not_said_to_lean_to_a_man() -> None:
     assert "none of 5 evaluators is found to lean" in " ".join(told.section().sentences)
 
 
+def test_nobody_is_said_to_lean_by_a_model_of_equal_sharpness_that_data_reject() -> None:
+    """Two sharp people and a dull judge, none of whom leans; the second group is worth more."""
+    rng = np.random.default_rng(5)
+    scores, judge = np.tile(rng.normal(0, 1, 50), 2) + np.repeat([0, 1], 50), np.arange(9000) % 3
+    pairs = np.array([rng.choice(100, 2, replace=False) for _ in judge])
+    lead = np.array([2.0, 2.0, 0.6])[judge] * (scores[pairs[:, 0]] - scores[pairs[:, 1]])
+    pairs = np.where((rng.random(9000) < 1 / (1 + np.exp(-lead)))[:, None], pairs, pairs[:, ::-1])
+    known = {"evaluators": judge, "sensitive_features": np.repeat(["a", "b"], 50)}
+    told = barp(pairs, **known, anchor=[0, 1], sharpness="equal").section()
+    assert told.sentences[0].startswith("If all evaluators were equally decided, 3 of 3 evaluators")
+    assert "They are not (p < 0.0001)" in told.sentences[0]
+    assert (
+        "If that holds and all were equally decided, 1 of 3 evaluators leans" in (told.sentences[2])
+    )
+    assert told.grids[0].title.startswith(
+        "Evaluators by how surely they lean, if all were equally decided"
+    )
+    assert told.charts[0].legend["found"] == "found to lean, if all were equally decided"
+    own = barp(pairs, **known, anchor=[0, 1]).section()
+    assert own.sentences[0].startswith("None of 3 evaluators")
+    assert "none of 3 evaluators is found to lean" in own.sentences[2]
+
+
 def test_who_differs_is_named_first() -> None:
     fit = barp(**judge_alike(2, [0, 0, 0, 0, 2.0]), sharpness="equal")
     first = fit.section().sentences[0]

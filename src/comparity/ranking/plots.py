@@ -55,7 +55,16 @@ NAMED, STROKES = 60, 300
 SHARPNESS = "logits for an item that is one SD better"
 
 
-def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
+def if_equal(ranking: BiasedRanking) -> str:
+    """Add to what is said of leans that evaluators are taken for equally decided and are not."""
+    tested = ranking.equal_sharpness
+    wrong = ranking.sharpness is None and tested is not None and tested.p_value <= LEVEL
+    return ", if all were equally decided" if wrong else ""
+
+
+def bias_chart(
+    biases: Rows, *, level: float, unit: str = "logits", condition: str = ""
+) -> RowChart:
     """Describe the biases of evaluators with their intervals, in order: a caterpillar.
 
     Parameters
@@ -67,6 +76,8 @@ def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
         False-discovery rate up to which an evaluator is said to lean.
     unit : str
         What biases are measured in.
+    condition : str
+        What must hold for findings to be true, beside the anchor.
     """
     shown = sorted(biases[:MOST_TESTS], key=_bias)
     some, chosen = "each evaluator", ""
@@ -90,18 +101,18 @@ def bias_chart(biases: Rows, *, level: float, unit: str = "logits") -> RowChart:
             for row in shown
         ),
         line=0.0,
-        legend={"found": "found to lean", "open": "are not"},
+        legend={"found": f"found to lean{condition}", "open": "are not"},
     )
 
 
-def bias_picture(biases: Rows, *, level: float, unit: str) -> RowChart:
+def bias_picture(biases: Rows, *, level: float, unit: str, condition: str = "") -> RowChart:
     """Describe biases one by one, or of many evaluators how they are spread."""
     marks = [mark for row in biases if (mark := _bias_mark(row, level)).is_known]
     if len(marks) <= MANY:
-        return bias_chart(biases, level=level, unit=unit)
+        return bias_chart(biases, level=level, unit=unit, condition=condition)
     contrast = clip(str(biases[0]["contrast"]))
     title = f"Bias in {unit} of {several(len(marks), 'evaluator')} ({contrast}), by range"
-    return count_by_range(marks, title, {"found": "found to lean", "open": "are not"})
+    return count_by_range(marks, title, {"found": f"found to lean{condition}", "open": "are not"})
 
 
 def _bias(row: Mapping[str, Any]) -> float:
@@ -256,7 +267,7 @@ def _caterpillar(ranking: BiasedRanking, contrast: int | None) -> RowChart:
         line=0.0,
         legend={
             "open": f"may not lean: {count(len(rows) - leaning)}",
-            "found": f"leans (q ≤ {LEVEL:g}): {count(leaning)}",
+            "found": f"leans (q ≤ {LEVEL:g}{if_equal(ranking)}): {count(leaning)}",
         },
         beside=f"{count(len(rows))} evaluators, by bias{left}",
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.ranking.fits import SEAT, Effect, ScoreDependence
-from comparity.ranking.plots import LEVEL, bias_picture, rank_chart, sharpness_chart
+from comparity.ranking.plots import LEVEL, bias_picture, if_equal, rank_chart, sharpness_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.ranking.sentences import sentences_on
@@ -56,9 +56,10 @@ def _charts(ranking: Ranking, biases: Rows | None, places: Rows) -> Iterator[Cha
         by_contrast: dict[str, Rows] = {}
         for row in biases:
             by_contrast.setdefault(str(row["contrast"]), []).append(row)
+        given = if_equal(ranking) if isinstance(ranking, BiasedRanking) else ""
         for rows in list(by_contrast.values())[:CONTRASTS]:
             unit = "logits" if rows[0]["contrast"] == str(SEAT) else ranking.unit
-            yield bias_picture(rows, level=LEVEL, unit=unit)
+            yield bias_picture(rows, level=LEVEL, unit=unit, condition=given)
         if isinstance(ranking, BiasedRanking) and ranking.sharpness is not None:
             yield sharpness_chart(ranking.sharpness_rows())
     elif _have_errors(places):
@@ -100,7 +101,7 @@ def _bias_grid(rows: Rows, ranking: BiasedRanking) -> Grid:
     toward = "" if several else "".join(f" ({visible(str(one))})" for one in contrasts)
     more = f", the first {EVALUATORS} of {of}" if len(rows) > EVALUATORS else ""
     return Grid(
-        title=f"Evaluators by how surely they lean{toward}{more}",
+        title=f"Evaluators by how surely they lean{if_equal(ranking)}{toward}{more}",
         header=(
             *("evaluator", f"bias ({_bias_unit(ranking)})", "95% interval"),
             *("q", *_header_if_equal(ranking), "between groups"),

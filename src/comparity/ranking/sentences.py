@@ -11,7 +11,7 @@ from comparity.errors.spelling import visible
 from comparity.ranking.anchors import ALIGNED, EQUAL_MEANS
 from comparity.ranking.fits import SEAT
 from comparity.ranking.names import NAMED
-from comparity.ranking.plots import LEVEL
+from comparity.ranking.plots import LEVEL, if_equal
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.sections import (
     count,
@@ -56,6 +56,13 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
         )
         who += " the groups differently from the panel's average"
         who += f" ({_name_apart(ranking, apart)})" if apart.any() else ""
+    if ranking.equal_sharpness is not None and if_equal(ranking):
+        yield (
+            f"If all evaluators were equally decided, {who[0].lower()}{who[1:]}. They are not (p "
+            f"{p_value(ranking.equal_sharpness.p_value)}), and who decides at random more often "
+            'then seems to lean: sharpness="own" (--sharpness own) tells the two apart.'
+        )
+        return
     yield f"{who}. This needs no assumption."
 
 
@@ -76,9 +83,9 @@ def _found(ranking: BiasedRanking) -> str:
     if not np.isfinite(ranking.cautious_q).any():
         return "No bias could be tested; the notes say why."
     found, n = ranking.cautious_q <= LEVEL, len(ranking.evaluators)
-    chance = ""
+    chance = " and all were equally decided" if if_equal(ranking) else ""
     if not np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
-        chance = " for the groups that these items are drawn from"
+        chance = f" for the groups that these items are drawn from{chance}"
     if not found.any():
         who = "the only evaluator is not" if n == 1 else f"none of {count(n)} evaluators is"
         return (

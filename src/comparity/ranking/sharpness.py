@@ -153,7 +153,7 @@ def words_on_sharpness(
     if sharpness is None:
         if task.sharpness == AUTO and len(evaluators) > 1:
             yield TOO_FEW if task.may_sharpen else NO_ROOM
-        if tested is not None and tested.p_value < LEVEL:
+        if tested is not None and tested.p_value <= LEVEL:
             yield (
                 f"Evaluators differ in sharpness (p {tested.p_value:.2g}), and this model takes "
                 "them for equally decided: where groups differ in worth, one who decides at random "
