@@ -63,7 +63,9 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
             'then seems to lean: sharpness="own" (--sharpness own) tells the two apart.'
         )
         return
-    yield f"{who}. This needs no assumption."
+    trusted = n - _count_tested(ranking)
+    but = "" if trusted < 2 else " but that the trusted treat them alike"
+    yield f"{who}. This needs no assumption{but}."
 
 
 def _name_apart(ranking: BiasedRanking, apart: Flags) -> str:
@@ -86,10 +88,11 @@ def _found(ranking: BiasedRanking) -> str:
     chance = " and all were equally decided" if if_equal(ranking) else ""
     if not np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
         chance = f" for the groups that these items are drawn from{chance}"
+    others = _count_tested(ranking)
     if not found.any():
-        who = "the only evaluator is not" if n == 1 else f"none of {count(n)} evaluators is"
         return (
-            f"If that holds{chance}, {who} found to lean, at a false-discovery rate of {LEVEL:.0%}."
+            f"If that holds{chance}, {_nobody(n, others)} found to lean, at a false-discovery rate "
+            f"of {LEVEL:.0%}."
         )
     lean, seated = _count_leaning(ranking, found)
     if lean == n > 1 and _rests_on_groups(ranking) and _same_way(ranking, found):
@@ -99,10 +102,30 @@ def _found(ranking: BiasedRanking) -> str:
         )
     beyond = " beyond the trusted" if ranking.seat is not None else ""
     where = f" toward a group, {count(seated)} toward a seat{beyond}"
+    of_whom = f"the other {count(others)}" if 1 < others < n else several(n, "evaluator")
+    who = "the other evaluator" if others == lean == 1 < n else f"{count(lean)} of {of_whom}"
     return (
-        f"If that holds{chance}, {count(lean)} of {several(n, 'evaluator')} "
-        f"{'leans' if lean == 1 else 'lean'}{where if SEAT in ranking.contrasts else ''}; about "
-        f"{percent(LEVEL)} of these findings are false alarms."
+        f"If that holds{chance}, {who} {'leans' if lean == 1 else 'lean'}"
+        f"{where if SEAT in ranking.contrasts else ''}; about {percent(LEVEL)} of these findings "
+        "are false alarms."
+    )
+
+
+def _count_tested(ranking: BiasedRanking) -> int:
+    """Count evaluators of whom a lean could be found: trusted ones have none by assumption."""
+    groups = [place for place, one in enumerate(ranking.contrasts) if one != SEAT]
+    own = ranking.bias_standard_errors[:, groups]
+    return len(own) - int((own == 0).all(axis=1).sum())
+
+
+def _nobody(n: int, others: int) -> str:
+    """Say of nobody that something is found, of the others where some are trusted."""
+    if n == 1:
+        return "the only evaluator is not"
+    if others == 1:
+        return "the other evaluator is not"
+    return (
+        f"none of {count(n)} evaluators is" if others == n else f"none of the other {others:,} is"
     )
 
 
