@@ -52,7 +52,7 @@ def size_of_means(
 ) -> float:
     """Return the size of a gap between the items of "a" and "b", as these were dealt out.
 
-    Every judgment is within a group. An item's value is its mean outcome minus that of its group.
+    Every judgment is within a group. Items of all groups are used alike on average.
     """
     items = range(len(group))
     of_item: dict[int, list[tuple[float, float]]] = {item: [] for item in items}
@@ -60,17 +60,16 @@ def size_of_means(
         of_item[i].append((weight[j], hit))
         of_item[j].append((weight[i], hit))
     held = [sum(w for w, _ in of_item[item]) for item in items]
-    mean = [sum(w * hit for w, hit in of_item[item]) / held[item] for item in items]
-    value = []
+    value = [sum(w * hit for w, hit in of_item[item]) / held[item] for item in items]
+    use = []
     for item in items:
-        own = [one for one in items if group[one] == group[item]]
-        total = sum(weight[one] * held[one] for one in own)
-        value.append(mean[item] - sum(weight[one] * held[one] * mean[one] for one in own) / total)
+        own = [held[one] for one in items if group[one] == group[item]]
+        use.append(held[item] * len(own) / sum(own))
     gap, variance = 0.0, 0.0
     for sign, name in ((1, "a"), (-1, "b")):
         own = [item for item in items if dealt[item] == name]
-        total = sum(dealt_weight[item] * held[item] for item in own)
-        share = [dealt_weight[item] * held[item] / total for item in own]
+        total = sum(dealt_weight[item] * use[item] for item in own)
+        share = [dealt_weight[item] * use[item] / total for item in own]
         centre = sum(s * value[item] for s, item in zip(share, own, strict=True))
         gap += sign * centre
         variance += sum(

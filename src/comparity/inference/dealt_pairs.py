@@ -230,10 +230,7 @@ class _Dealt:
 
 
 class _DealtMeans:
-    """Mean outcomes of items that met items of their own group alone, dealt out in many ways.
-
-    An item's mean is taken from that of its group, so that what is dealt out has no gap.
-    """
+    """Mean outcomes of items that met items of their own group alone, dealt out in many ways."""
 
     def __init__(self, pairs: DealtPairs, source: Codes) -> None:
         weight, n = pairs.weight, len(pairs)
@@ -241,12 +238,11 @@ class _DealtMeans:
         ends = list(zip((pairs.better, pairs.worse), met, strict=True))
         held = np.sum([np.bincount(item, one, n) for item, one in ends], axis=0)
         hits = np.sum([np.bincount(item, one * pairs.outcome, n) for item, one in ends], axis=0)
-        mean = np.divide(hits, held, out=np.zeros(n), where=held > 0)
-        of_group = np.bincount(pairs.group, weight * held * mean) / np.maximum(
-            np.bincount(pairs.group, weight * held), NOTHING
-        )
-        self.value: Floats = (mean - of_group[pairs.group])[:, None]
-        self.worth: Floats = weight[source] * held[:, None]
+        self.value: Floats = np.divide(hits, held, out=np.zeros(n), where=held > 0)[:, None]
+        # How often an item met others of its group, beside how often items of the group did.
+        usual = np.bincount(pairs.group, held) / np.maximum(np.bincount(pairs.group), 1)
+        use = np.divide(held, usual[pairs.group], out=np.zeros(n), where=held > 0)
+        self.worth: Floats = weight[source] * use[:, None]
         self.member = pairs.group[source]
         self.code = {group: code for code, group in enumerate(pairs.groups)}
 

@@ -22,12 +22,12 @@ usual test, which knows how few evaluators there are, has to reject, too.
 
 **Pairs within groups alone.** Items that met only items of their own group cannot change groups:
 their pairs would be across. What is dealt out is then the mean outcome :math:`m_i` of each item,
-minus that of its group, and
 
 .. math:: T^* = \frac{\bar m^*_a - \bar m^*_b}{\sqrt{v^*_a + v^*_b}}, \qquad
     v_g = \sum_{i \in g} s_i^2 (m_i - \bar m_g)^2,
 
-with :math:`s_i` the item's share of the judgments of the group. Both items of a pair are of the
+with :math:`s_i` the item's share of the judgments of the group it is dealt to, where items of all
+groups are used alike on average. Both items of a pair are of the
 group, so that its rate varies twice as much as such a mean:
 :math:`T = d / (2 \sqrt{v_a + v_b})`.
 
