@@ -47,10 +47,10 @@ def correct_by_people(log: JudgeLog, level: float = 0.95) -> tuple[CorrectedRate
     """
     if not log.people or len(log.answerers) > MOST_ANSWERERS:
         return ()
-    return tuple(_corrected(log, level))
+    return tuple(_correct_each(log, level))
 
 
-def _corrected(log: JudgeLog, level: float) -> Iterator[CorrectedRate]:
+def _correct_each(log: JudgeLog, level: float) -> Iterator[CorrectedRate]:
     verdicts = Verdicts(log)
     is_person = np.isin(log.judges, log.people)[log.judge]
     votes = _mean_votes(verdicts, is_person)

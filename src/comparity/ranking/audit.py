@@ -24,16 +24,16 @@ class PanelForm(RankForm):
 def audit_files(comparisons: str | Path, items: str | Path, **choices: Any) -> PanelAudit:
     """Audit a model's score against a panel in files; `choices` are those of :class:`PanelForm`."""
     PanelForm(**choices)
-    return _judged(rank_files(comparisons, items, **choices))
+    return _audit_of(rank_files(comparisons, items, **choices))
 
 
 def audit_frames(comparisons: Any, items: Any, **choices: Any) -> PanelAudit:
     """Audit a model's score against a panel in frames of any engine."""
     form = PanelForm(**choices)
     read = to_comparisons(comparisons, **form.layout_of_comparisons())
-    return _judged(rank_table(read, items, form))
+    return _audit_of(rank_table(read, items, form))
 
 
-def _judged(panel: RankedPanel) -> PanelAudit:
+def _audit_of(panel: RankedPanel) -> PanelAudit:
     assert panel.audit is not None, "a score was named"
     return panel.audit

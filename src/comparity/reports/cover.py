@@ -121,7 +121,7 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     data = _mapping(provenance.get("data")) or provenance
     columns = {**data, **_mapping(data.get("columns"))}
     facts = {"files": "; ".join(_files(data.get("files")))}
-    facts |= {words: _listed(columns.get(key)) for key, words in COLUMNS.items()}
+    facts |= {words: _join_names(columns.get(key)) for key, words in COLUMNS.items()}
     facts["rows"] = _rows(content)
     facts["groups"] = "; ".join(_groups(content))
     version = provenance.get("comparity") or provenance.get("version")
@@ -137,7 +137,7 @@ def _files(found: Any) -> Iterator[str]:
             yield f"{clip(name)} (sha256 {clip(digest[:HASH_DIGITS])}…)"
 
 
-def _listed(found: Any) -> str:
+def _join_names(found: Any) -> str:
     names = [found] if isinstance(found, str) else found
     if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
         return ""

@@ -121,7 +121,7 @@ def judge(
     return tuple(
         JudgedGap(
             **{field.name: getattr(gap, field.name) for field in fields(GapTest)}
-            | {"reason": _unseen(gap, overall[place], margin, alpha) or gap.reason},
+            | {"reason": _say_too_few(gap, overall[place], margin, alpha) or gap.reason},
             p_adjusted=adjusted[place],
             level=1 - _level_at(local[place], look, planned),
             equivalence_level=1 - _level_at(min(2 * inside.local_alpha[place], 1.0), look, planned),
@@ -134,7 +134,7 @@ def judge(
     )
 
 
-def _unseen(gap: GapTest, equivalence_p: float, margin: float, alpha: float) -> str:
+def _say_too_few(gap: GapTest, equivalence_p: float, margin: float, alpha: float) -> str:
     """Say that items are too few for what their pairs would show; nothing where they are not."""
     if gap.has_seen_enough(margin, alpha) or not equivalence_p <= alpha:
         return ""

@@ -115,7 +115,7 @@ class Banded(Solving):
     def solve(self, right: Floats) -> Floats:
         """Multiply columns with the inverse of the Hessian."""
         drawn = self._solve(right)
-        solved: Floats = drawn - self._pull @ (self._taken @ (self._columns.T @ drawn))
+        solved: Floats = drawn - self._pull @ (self._reduction @ (self._columns.T @ drawn))
         return solved
 
     @cached_property
@@ -125,7 +125,7 @@ class Banded(Solving):
         inside = _inverse_near(self._factor, depth)
         fence, rest = self._fence
         found = np.zeros((self._objective.size, depth))
-        over, through = fence @ rest, self._pull @ self._taken
+        over, through = fence @ rest, self._pull @ self._reduction
         for after in range(depth):
             inside[:, after] += _inner_of_rows(over, fence, after)
             found[self._within, after] = inside[:, after]
@@ -140,7 +140,7 @@ class Banded(Solving):
         return self._solve(self._columns)
 
     @cached_property
-    def _taken(self) -> Floats:
+    def _reduction(self) -> Floats:
         r"""What acting on all at once takes from that inverse.
 
         With P the precisions of the priors that are left out along Q, C is less than zero by
