@@ -28,6 +28,7 @@ from comparity.errors import DatasetMissingError, UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.comparison import contrast_of, metric_values
 from comparity.metrics.entropy import consistency
+from comparity.metrics.study import learner_of
 from comparity.training.meta_fair import MetaFairClassifier
 from comparity.training.weigh import independence_weights
 
@@ -57,18 +58,27 @@ VARIATIONS = ("C20", "C22", "C24")
 
 
 @cache
-def model_folds(folder: Path, name: str, model: str, seed: int = 0) -> Values:
-    """Return the metrics of a model in the five folds, by identifier."""
+def model_folds(
+    folder: Path, name: str, model: str, seed: int = 0, shuffle: int | None = None
+) -> Values:
+    """Return the metrics of a model in the five folds, by identifier.
+
+    The folds are the authors', unshuffled; with `shuffle` rows are dealt to them at random.
+    """
     features, labels, privileged, group = _prepared(folder, name)
     fit: Callable[..., Any] = {
         "plain": _logistic,
         "reweighed": _reweighed,
-        "meta fair": lambda *given: _meta_fair(*given, seed),
+        "meta fair": lambda *given: _meta_fair(*given, seed, "published"),
+        "meta fair, exact": lambda *given: _meta_fair(*given, seed, "exact"),
+        "forest": lambda own, choice: learner_of("forest", seed).fit(own[0], own[1]),
+        "network": lambda own, choice: learner_of("network", seed).fit(own[0], own[1]),
     }[model]
     # The meta fair classifier is not told the group, in AIF360 neither.
-    known = np.delete(features, group, axis=1) if model == "meta fair" else features
+    known = np.delete(features, group, axis=1) if model.startswith("meta fair") else features
     found = []
-    for train, test in KFold(5).split(known):
+    dealt = KFold(5) if shuffle is None else KFold(5, shuffle=True, random_state=shuffle)
+    for train, test in dealt.split(known):
         rows, held = train_test_split(train, test_size=0.2, random_state=42)
         own, choice = ((known[p], labels[p], privileged[p]) for p in (rows, held))
         predicted = fit(own, choice).predict(known[test])
@@ -175,13 +185,13 @@ def _reweighed(own: Any, choice: Any) -> LogisticRegression:
     return LogisticRegression(max_iter=1000).fit(X, y, sample_weight=_weigh(y, privileged))
 
 
-def _meta_fair(own: Any, choice: Any, seed: int) -> MetaFairClassifier:
+def _meta_fair(own: Any, choice: Any, seed: int, search: str) -> MetaFairClassifier:
     """Choose tau by the least average odds difference, the most negative, as the authors do."""
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedRatioWarning)
         for tau in TAUS:
-            model = MetaFairClassifier(tau=tau, search="published", random_state=seed)
+            model = MetaFairClassifier(tau=tau, search=search, random_state=seed)
             model.fit(own[0], own[1], sensitive_features=own[2])
             # Where no bounds reach tau, their code keeps no classifier.
             if tau and model.bounds_ == (0, 0):

@@ -7,7 +7,8 @@ beside this file.
 from __future__ import annotations
 
 from grouping import clusters_of_data, figure_1, rq2
-from responding import table_6, table_7, table_8
+from repeating import other_learners, section_5_1, shuffles
+from responding import rq3_readings, table_6, table_7, table_8
 from values import other_ranges, rq1, table_1, table_4, table_5
 
 from comparity.cli.reproduce import Parts, as_script
@@ -19,10 +20,14 @@ PARTS: Parts = {
     "RQ1": rq1,
     "other ranges": other_ranges,
     "figure 1": figure_1,
+    "figure 1 shuffled": shuffles,
     "table 5 clusters": clusters_of_data,
     "RQ2": rq2,
     "table 6": table_6,
     "table 7": table_7,
+    "RQ3 readings": rq3_readings,
+    "section 5.1": section_5_1,
+    "other learners": other_learners,
     "table 8": table_8,
 }
 

@@ -20,6 +20,7 @@ from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import tracked
 from comparity.counts.decisions import GroupedDecisions
 from comparity.metrics.catalogue import CATALOGUE
+from comparity.metrics.clusters import cluster_agreement, published_partition
 from comparity.metrics.comparison import metric_values
 
 CELLS = [[[48, 12], [20, 30]], [[55, 20], [15, 60]]]
@@ -34,6 +35,7 @@ WHY = {
     "titanic": "which of equally near neighbours are taken",
 }
 """Why medians differ, where they do."""
+WHY_OTHER = "see the notes"
 
 
 def table_1(request: Request) -> Reproduction:
@@ -87,14 +89,16 @@ def other_ranges(request: Request) -> Reproduction:
     found = [medians(values) for values in _values(request, model_folds, "fitting").values()]
     ours = {
         f"±{width:g} around 0, ±{2 * width:g} around 1": {
-            "median share outside, %": float(np.median([_outside(one, width) for one in found]))
+            "median share outside, %": float(np.median([_outside(one, width) for one in found])),
+            "largest share outside, %": max(_outside(one, width) for one in found),
+            "clusters that agree wholly": _agreeing(found, width),
         }
         for width in WIDTHS
     }
     shares = [row["median share outside, %"] for row in ours.values()]
     return PUBLISHED.reproduction(
         "other ranges",
-        PUBLISHED.beside("other ranges", ours, tolerance=0.5, why=dict.fromkeys(ours, "not known")),
+        PUBLISHED.beside("other ranges", ours, tolerance=0.5, why=dict.fromkeys(ours, WHY_OTHER)),
         conclusions=(
             Conclusion(
                 "whatever the range, metrics disagree about most data sets (a fifth or more in and "
@@ -102,18 +106,37 @@ def other_ranges(request: Request) -> Reproduction:
                 all(20 <= share <= 80 for share in shares),
             ),
         ),
-        notes=("Medians over the authors' folds, 26 metrics of models, median of 7 data sets.",),
+        notes=(
+            "Medians over the authors' folds, 26 metrics of models, median of 7 data sets.",
+            "An independent computation has 85 for the narrowest range, which is the largest share "
+            "here (COMPAS and Heart), and the same as ours for the other four. Of 16 rules (edges "
+            "in or out, values rounded or not, ranges around 1 as wide or twice as wide, medians "
+            "or means of folds) none gives 85 and the other four.",
+            "It also has six clusters that agree wholly where five do here: with seven data sets "
+            "the median share of a cluster is 1 or not by one verdict.",
+        ),
     )
 
 
 def _outside(found: dict[str, float], width: float) -> float:
     """Return the share of metrics further from their ideal value than a width, in percent."""
-    away = [
-        abs(round(value, 2) - CATALOGUE[number].ideal)
-        > width * (1 + CATALOGUE[number].ideal) + ROUNDING
+    return 100 * float(np.mean([not inside for inside in _inside(found, width).values()]))
+
+
+def _inside(found: dict[str, float], width: float) -> dict[str, bool]:
+    """Say of each metric whether it is at most a width from its ideal value."""
+    return {
+        number: abs(round(value, 2) - CATALOGUE[number].ideal)
+        <= width * (1 + CATALOGUE[number].ideal) + ROUNDING
         for number, value in found.items()
-    ]
-    return 100 * float(np.mean(away))
+    }
+
+
+def _agreeing(found: list[dict[str, float]], width: float) -> int:
+    """Count clusters all of whose metrics say the same, in the median over data sets."""
+    clusters = published_partition(found[0])
+    shares = [cluster_agreement(_inside(one, width), clusters) for one in found]
+    return sum(float(np.median([one[name] for one in shares])) == 1 for name in shares[0])
 
 
 def _values(

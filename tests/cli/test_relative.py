@@ -146,3 +146,22 @@ def test_hostile_names_neither_steer_the_terminal_nor_break_the_page(
     assert outcome.status in (0, 1, 3)
     assert "\x1b" not in outcome.out + outcome.err
     assert "<script" not in page.read_text(encoding="utf-8")
+
+
+def test_a_number_crosses_a_bridge(run: Run, tmp_path: Path) -> None:
+    rng, files = np.random.default_rng(4), []
+    for name, lean in (("old", 0.04), ("new", 0.0)):
+        age, grade = rng.integers(20, 60, 400), rng.normal(size=400)
+        said = grade + lean * age + rng.normal(0, 0.5, 400)
+        rows = [f"{a},{g:.3f},{s:.3f}" for a, g, s in zip(age, grade, said, strict=True)]
+        files.append(tmp_path / f"{name}.csv")
+        files[-1].write_text("\n".join([f"age,grade,{name}", *rows]) + "\n", encoding="utf-8")
+    across = ("--on", files[1], "--features", "grade", "--first", "old", "--second", "new")
+    asked = ("relative", files[0], *across, "--sensitive", "age", "--continuous")
+    outcome = run(*asked)
+    assert outcome.status == 1
+    assert "old favours larger age over smaller age" in " ".join(outcome.out.split())
+    refused = run(
+        "relative", files[0], *across, "--sensitive", "age", "--continuous", "--bridge", "unbiased"
+    )
+    assert refused.status == 2

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from comparity.errors import ComparityError
 from comparity.metrics.comparison import compare_medians, compare_values, metric_sensitivity
 
 
@@ -16,10 +17,26 @@ def test_a_metric_is_deaf_below_a_share_of_the_deviation_of_the_ranges() -> None
     assert metric_sensitivity(values, factor=0.5).deaf == ("C2",)
 
 
-def test_the_other_reading_of_the_rule_could_never_fail() -> None:
-    """The range of normal values is 1.35 of their own standard deviations, never below 0.35."""
-    values = np.random.default_rng(1).normal(size=10_000)
-    assert np.subtract(*np.quantile(values, [0.75, 0.25])) > 1.3 * values.std()
+def test_by_its_own_deviation_hardly_a_metric_is_deaf() -> None:
+    """The range of normal values is 1.35 of their deviations; one value far out makes it less."""
+    values = {"C0": np.random.default_rng(1).normal(size=1000), "C1": np.array([0.0, 0, 0, 0, 9])}
+    assert np.subtract(*np.quantile(values["C0"], [0.75, 0.25])) > 1.3 * values["C0"].std()
+    found = metric_sensitivity(values, reading="own")
+    assert found.deaf == ("C1",)
+    assert np.isnan(found.threshold)
+
+
+def test_by_the_percentile_a_share_of_the_metrics_is_deaf_whatever_they_are() -> None:
+    """Of ranges 1 to 20 the 35th percentile is 7.65 (linear between 7 and 8)."""
+    values = {f"C{k}": np.array([0.0, 0.0, 1.0, 1.0]) * k for k in range(1, 21)}
+    found = metric_sensitivity(values, reading="percentile")
+    assert found.threshold == pytest.approx(7.65)
+    assert found.deaf == tuple(f"C{k}" for k in range(1, 8))
+
+
+def test_a_reading_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ComparityError, match="reading"):
+        metric_sensitivity({"C0": np.arange(5.0)}, reading="other")  # type: ignore[arg-type]
 
 
 def test_values_that_do_not_exist_are_left_out() -> None:

@@ -99,7 +99,7 @@ def covariance_with_equal_cells(
         def cell_shares(self) -> NDArray[np.float64]:
             return np.ones(9)
 
-    fields = {name: getattr(scenario, name) for name in ComparativeScenario.__slots__}
+    fields = {name: getattr(scenario, name) for name in ComparativeScenario.__dataclass_fields__}
     return EqualCells(**fields).expect(judgments).covariance
 
 

@@ -78,7 +78,9 @@ def across(file: Path, bridge: dict[str, Any], choices: dict[str, Any]) -> Resul
     named = {"first": first, "second": second, "sensitive": choices["sensitive"]}
     with working("building the bridge"):
         several = labels or len(makers) > 1
-        if several or bridge_families.count_groups(file, other, **named) > 2:
+        # A number has no groups.
+        one = several or choices.get("continuous")
+        if several or (not one and bridge_families.count_groups(file, other, **named) > 2):
             asked = {"makers": makers, "labels": labels, **bridge, **choices}
             return bridge_families.bridge_files(file, other, **asked)
         return bridges.audit_files(file, other, **{**choices, **named}, **bridge)

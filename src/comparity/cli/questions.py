@@ -215,7 +215,8 @@ def _plan_separation(**choices: Any) -> Result:
     plot=PLAN_PLOT,
     example=(
         "plan comparative --tpr 0.8,0.84 --tnr 0.6,0.56 --shares 0.5,0.5 \\\n"
-        "    --base-rates 0.5,0.5 --power 0.8 --n-items 2000"
+        "    --base-rates 0.5,0.5 --power 0.8 --n-items 2000\n"
+        "plan comparative --quality-spread 1,1 --model-error 0.6,0.9 --shares 0.5,0.5 --power 0.8"
     ),
 )
 def _plan_comparative(**choices: Any) -> Result:

@@ -3,12 +3,18 @@ r"""Many values of each metric: before and after, over resamples, and whether th
 The published comparison [1]_ is of medians rounded to three decimals. The published rule [2]_ calls
 a metric sensitive on a data set if its interquartile range over resamples is larger than *d*
 standard deviations, d = 0.35, midway between a small and a medium effect. The text leaves open
-which standard deviation. That of the metric itself cannot be meant: the interquartile range of a
-normal variable is 1.35 of them, so no metric could ever fail. The caption of the table speaks of
-the standard deviation *of the interquartile ranges*, and that is what is done here:
+which standard deviation, and its caption speaks of a percentile. There are three readings:
 
-.. math:: \text{deaf} \iff \mathrm{IQR}_j \le 0.35 \; \mathrm{sd}(\mathrm{IQR}_1, \dots,
-    \mathrm{IQR}_m)
+ranges
+    The standard deviation *of the interquartile ranges* of all metrics. The default:
+
+    .. math:: \text{deaf} \iff \mathrm{IQR}_j \le 0.35 \; \mathrm{sd}(\mathrm{IQR}_1, \dots,
+        \mathrm{IQR}_m)
+own
+    The standard deviation of the metric itself. The interquartile range of a normal variable is
+    1.35 of these, so that hardly a metric fails.
+percentile
+    The 35th percentile of the interquartile ranges: whatever the data, about a third fails.
 
 Metrics live on different scales (a ratio may be 45, a gap is at most 1), so a metric of a small
 scale is deaf by this rule more easily than its information deserves. The rule is published, not
@@ -25,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +43,7 @@ from comparity.metrics.catalogue import CATALOGUE, Entry
 from comparity.metrics.options import MetricsOptions
 from comparity.metrics.result import Change, Comparison, MetricsAnswer
 from comparity.results.plain import as_plain
+from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 
 Floats = NDArray[np.float64]
@@ -72,7 +79,8 @@ class Sensitivity(MetricsAnswer):
         One for each metric.
     threshold : float
         A metric is deaf if its interquartile range is not above this: `factor` times the standard
-        deviation of the interquartile ranges of all metrics.
+        deviation of the interquartile ranges of all metrics, or their percentile; ``nan`` where
+        each metric has a threshold of its own.
     factor : float
         Published: 0.35.
     n_resamples : int
@@ -210,9 +218,15 @@ def _percentiles(shifts: Floats, level: float) -> Interval | None:
 
 
 FACTOR = 0.35
+READINGS = ("ranges", "own", "percentile")
 
 
-def metric_sensitivity(values: Mapping[str, Floats], *, factor: float = FACTOR) -> Sensitivity:
+def metric_sensitivity(
+    values: Mapping[str, Floats],
+    *,
+    factor: float = FACTOR,
+    reading: Literal["ranges", "own", "percentile"] = "ranges",
+) -> Sensitivity:
     """Return median and interquartile range of each metric, and which metrics are deaf.
 
     Parameters
@@ -220,7 +234,9 @@ def metric_sensitivity(values: Mapping[str, Floats], *, factor: float = FACTOR) 
     values : mapping of str to ndarray
         Values of each metric over resamples; those that do not exist are left out.
     factor : float
-        How many standard deviations of the interquartile ranges are too few.
+        How many standard deviations are too few; by the percentile, what share of the metrics.
+    reading : {"ranges", "own", "percentile"}
+        Which of three things the published rule is taken to mean, see the module.
 
     Returns
     -------
@@ -235,19 +251,33 @@ def metric_sensitivity(values: Mapping[str, Floats], *, factor: float = FACTOR) 
     """
     quartiles = {number: _quartiles(column) for number, column in values.items()}
     ranges = {number: float(q[2] - q[0]) for number, q in quartiles.items()}
+    check_option("reading", reading, READINGS)
     known = [one for one in ranges.values() if one == one]
-    threshold = factor * float(np.std(known, ddof=1)) if len(known) > 1 else float("nan")
+    threshold = math.nan
+    if reading == "ranges" and len(known) > 1:
+        threshold = factor * float(np.std(known, ddof=1))
+    elif reading == "percentile" and known:
+        threshold = float(np.quantile(known, factor))
+    limits = dict.fromkeys(ranges, threshold)
+    if reading == "own":
+        limits = {number: factor * _deviation(column) for number, column in values.items()}
     spreads = tuple(
         Spread(
             id=number,
             median=float(q[1]),
             iqr=ranges[number],
-            deaf=ranges[number] <= threshold,
+            deaf=ranges[number] <= limits[number],
         )
         for number, q in quartiles.items()
     )
     longest = max((len(column) for column in values.values()), default=0)
     return Sensitivity(spreads=spreads, threshold=threshold, factor=factor, n_resamples=longest)
+
+
+def _deviation(column: Floats) -> float:
+    values = np.asarray(column, dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    return float(finite.std(ddof=1)) if len(finite) > 1 else math.nan
 
 
 def _quartiles(column: Floats) -> Floats:

@@ -218,11 +218,12 @@ def _predict(
         for repeat in range(repeats):
             dealt = StratifiedKFold(folds, shuffle=True, random_state=seed + repeat)
             for fold, (train, rows) in enumerate(dealt.split(X, right)):
-                model = _learner(name, seed + repeat).fit(X[train], right[train])
+                model = learner_of(name, seed + repeat).fit(X[train], right[train])
                 yield f"{name} {repeat}.{fold}", rows, np.asarray(model.predict(X[rows]), bool)
 
 
-def _learner(name: str, seed: int) -> Any:
+def learner_of(name: str, seed: int) -> Any:
+    """Return an unfitted classifier: ``"logistic"``, ``"forest"`` or ``"network"``."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 

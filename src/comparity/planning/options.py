@@ -17,6 +17,9 @@ EXCLUDED: dict[str, Any] = {
     "allowed": "proportions between 0 and 1, both excluded, without groups that cannot be tested",
 }
 TIES: dict[str, Any] = {"least": 0, "below": 1, "allowed": "a share from 0 on, below 1"}
+# Beyond these one group is always ahead, or the model never right.
+POSITIVE: dict[str, Any] = {"least": 0.01, "most": 100}
+REACHABLE: dict[str, Any] = {"least": -100, "most": 100}
 SHARE_OF_TIES = "Share of judgments that put neither item first."
 LOG_ODDS = "log odds from -20 to 20, not a percentage: 0.4 where 60 % of equals are decided for it"
 
@@ -61,9 +64,6 @@ class GroupPlanOptions(PlanOptions):
     """What plans of tests between groups ask: the groups, and a margin."""
 
     shares: tuple[float, ...] = choice(REQUIRED, "Share of each group among the items.", **EXCLUDED)
-    base_rates: tuple[float, ...] = choice(
-        REQUIRED, "Share of good items in each group.", **EXCLUDED
-    )
     groups: tuple[str, ...] | None = choice(None, "Names of the groups, as the rates are ordered.")
     margin: float | None = choice(
         None, "Plan to show that every gap is smaller than this.", above=0, below=1
@@ -83,7 +83,7 @@ class GroupPlanOptions(PlanOptions):
     @property
     def group_names(self) -> tuple[str, ...]:
         """The names of the groups, their positions where none are given."""
-        positions = range(len(self.rates[self.RATES[0]]))
+        positions = range(len(next(iter(self.rates.values()))))
         return tuple(map(str, positions if self.groups is None else self.groups))
 
     def _check_together(self) -> None:
@@ -121,6 +121,9 @@ class SeparationPlanOptions(GroupPlanOptions):
 
     tpr: tuple[float, ...] = choice(REQUIRED, "True positive rate of each group.", **INCLUDED)
     fpr: tuple[float, ...] = choice(REQUIRED, "False positive rate of each group.", **INCLUDED)
+    base_rates: tuple[float, ...] = choice(
+        REQUIRED, "Share of good items in each group.", **EXCLUDED
+    )
     n: int | None = choice(None, "Number of decisions: find the power.", least=1)
 
     SIZE: ClassVar[str] = "n"
@@ -131,8 +134,26 @@ class SeparationPlanOptions(GroupPlanOptions):
 class ComparativePlanOptions(GroupPlanOptions):
     """A plan of a test of comparative separation."""
 
-    tpr: tuple[float, ...] = choice(REQUIRED, "True positive rate of each group.", **INCLUDED)
-    tnr: tuple[float, ...] = choice(REQUIRED, "True negative rate of each group.", **INCLUDED)
+    tpr: tuple[float, ...] | None = choice(None, "True positive rate of each group.", **INCLUDED)
+    tnr: tuple[float, ...] | None = choice(None, "True negative rate of each group.", **INCLUDED)
+    base_rates: tuple[float, ...] | None = choice(
+        None, "Share of good items in each group.", **EXCLUDED
+    )
+    quality_spread: tuple[float, ...] | None = choice(
+        None, "Standard deviation of graded quality in each group, instead of rates.", **POSITIVE
+    )
+    quality_mean: tuple[float, ...] | None = choice(
+        None, "Mean of graded quality in each group; 0 if unsaid.", **REACHABLE
+    )
+    model_error: tuple[float, ...] | None = choice(
+        None, "Standard deviation of the model's error in each group, as quality.", **POSITIVE
+    )
+    model_shift: tuple[float, ...] | None = choice(
+        None, "What the model adds to each group's scores; 0 if unsaid.", **REACHABLE
+    )
+    judge_error: float = choice(
+        0.0, "Standard deviation of a judge's error about one item, as quality.", least=0, most=100
+    )
     n_pairs: int | None = choice(None, "Judged pairs: find the power.", least=1)
     n_items: int | None = choice(None, "Items the pairs are drawn from; fresh if unsaid.", least=2)
     n_evaluators: int | None = choice(None, "Evaluators who share the pairs.", least=1)
@@ -144,6 +165,50 @@ class ComparativePlanOptions(GroupPlanOptions):
 
     SIZE: ClassVar[str] = "n_pairs"
     RATES: ClassVar[tuple[str, ...]] = ("tpr", "tnr", "shares", "base_rates")
+    GRADED: ClassVar[tuple[str, ...]] = ("quality_spread", "model_error")
+    FROM_ZERO: ClassVar[tuple[str, ...]] = ("quality_mean", "model_shift")
+
+    @property
+    def has_graded_quality(self) -> bool:
+        """Whether quality has a distribution, and not only two values."""
+        return any(getattr(self, name) is not None for name in self.GRADED + self.FROM_ZERO)
+
+    @property
+    def rates(self) -> dict[str, tuple[float, ...]]:
+        """All that is assumed of each group, by name."""
+        if not self.has_graded_quality:
+            return {name: getattr(self, name) for name in self.RATES}
+        told = {name: getattr(self, name) for name in (*self.GRADED, "shares", *self.FROM_ZERO)}
+        zeros = (0.0,) * len(self.shares)
+        return {name: zeros if values is None else values for name, values in told.items()}
+
+    def _check_together(self) -> None:
+        of_rates = tuple(name for name in self.RATES if name != "shares")
+        given = [name for name in of_rates + self.GRADED if getattr(self, name) is not None]
+        needed = self.GRADED if self.has_graded_quality else of_rates
+        missing = [name for name in needed if name not in given]
+        if self.has_graded_quality and set(given) & set(of_rates):
+            raise PlanError(
+                "rates of good and bad items do not go with graded quality",
+                f"{', '.join(name for name in given if name in of_rates)} beside a distribution",
+                "give {} and {} alone, or rates of good and bad items alone",
+                *map(Option, self.GRADED),
+            )
+        if missing:
+            raise PlanError(
+                f"a plan needs {' and '.join(missing)}",
+                ", ".join(given) or "nothing that is assumed of the model",
+                "give {}, {} and {}, or for graded quality {} and {}",
+                *map(Option, (*of_rates, *self.GRADED)),
+            )
+        if self.has_graded_quality and self.quality == "binary":
+            raise PlanError(
+                "quality that is spread is not binary",
+                f"quality={self.quality!r} beside quality_spread",
+                "leave out {}",
+                Option("quality"),
+            )
+        GroupPlanOptions._check_together(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from comparity.inference.agreement import FEWEST_EVALUATORS, family_of_cells
-from comparity.inference.gap_tests import items_to_see
+from comparity.inference.agreement import family_of_cells
 from comparity.inference.power import LARGEST_SIZE, first_step_alpha
+from comparity.planning.graded import GradedScenario
 from comparity.planning.options import (
     ComparativePlanOptions,
     GroupPlanOptions,
     SeparationPlanOptions,
 )
 from comparity.planning.power import PowerQuestion
+from comparity.planning.remarks import remarks, say_unreachable
 from comparity.planning.result import ComparativePlan, PlannedTest, SeparationPlan
 from comparity.planning.scenarios import (
     ComparativeScenario,
     ExpectedGaps,
+    PairScenario,
     Scenario,
     SeparationScenario,
 )
-from comparity.results.options import AuditOptions, shows
-
-#: Below this many trials behind a rate the normal approximation is rough (Xi et al., Prop. 3.5).
-FEW_TRIALS = 30
+from comparity.results.options import shows
 
 
 @shows(SeparationPlanOptions)
@@ -100,18 +98,27 @@ def plan_separation(**choices: Any) -> SeparationPlan:
 def plan_comparative(**choices: Any) -> ComparativePlan:
     """Plan a test of comparative separation: the power of judged pairs, or the pairs for a power.
 
-    Exactly one of `n_pairs` and `power` is given; the other is found. Items are of binary quality,
-    and pairs are made at random: those of equal quality have no order and are lost.
+    Exactly one of `n_pairs` and `power` is given; the other is found. Pairs are made at random.
+    Items are good or bad, where rates are given: pairs of equal quality have no order and are lost.
+    Or they are better and worse, where a distribution of quality is given.
 
     Parameters
     ----------
-    tpr, tnr : sequence of float
+    tpr, tnr : sequence of float, optional
         True positive and true negative rate assumed for each group. The model puts the better item
         of a pair first when it is right about both.
     shares : sequence of float
         Share of each group among the items; they sum to 1.
-    base_rates : sequence of float
+    base_rates : sequence of float, optional
         Share of positive items within each group.
+    quality_spread, quality_mean : sequence of float, optional
+        For graded quality, in place of rates: standard deviation and mean (0 by default) of quality
+        in each group. Only their proportions to each other and to the errors matter.
+    model_error, model_shift : sequence of float, optional
+        For graded quality: standard deviation of the model's error in each group, and what the
+        model adds to all scores of the group (0 by default), in units of quality.
+    judge_error : float, default 0
+        For graded quality: standard deviation of the error with which a judge sees one item.
     n_pairs : int, optional
         Number of judged pairs, ties included.
     n_items : int, optional
@@ -122,6 +129,7 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
         none leans. One or two are taken as given: the plan is about them alone.
     quality : {"graded", "binary"}
         Which hypotheses the audit will test: of all kinds of pairs, or of binary quality only.
+        It may be ``"graded"`` where rates are given, too.
     evaluator_lean : float, default 0.1
         Standard deviation, over evaluators, of what one adds to the across gap. Used only where
         `n_evaluators` is given.
@@ -146,7 +154,8 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
 
     See Also
     --------
-    comparity.planning.scenarios.ComparativeScenario : The formulas.
+    comparity.planning.scenarios.ComparativeScenario : The formulas of good and bad items.
+    comparity.planning.graded.GradedScenario : The formulas of graded quality.
 
     References
     ----------
@@ -165,13 +174,17 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
 
     >>> plan_comparative(**rates, n_pairs=2000, n_items=1000).power < plan.power
     True
+
+    Graded quality, with a model that errs half as much again in the second group:
+
+    >>> quality = dict(shares=[0.5, 0.5], quality_spread=[1, 1], model_error=[0.6, 0.9])
+    >>> plan_comparative(**quality, power=0.8).n_pairs
+    3512
     """
     options = ComparativePlanOptions(**choices)
-    names = {one.name for one in fields(ComparativeScenario)} - {"graded"}
     # The paper's rule is made for binary quality, as an audit by it is.
     graded = options.quality == "graded" and options.rule != "paper"
-    assumed = {name: getattr(options, name) for name in names}
-    scenario = ComparativeScenario(**assumed, graded=graded)
+    scenario = _pair_scenario(options, graded=graded)
     family = family_of_cells(options.group_names, graded=graded)
     nulls = [one.null for one in family.judged_contrasts(margin=options.margin is not None)]
     answers = _answer(options, scenario, nulls, "judgments")
@@ -183,6 +196,15 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
         ceiling=None if is_fresh else answers["question"].limit(),
         design=_design_words(scenario),
     )
+
+
+def _pair_scenario(options: ComparativePlanOptions, *, graded: bool) -> PairScenario:
+    """Return what is believed of pairs: of good and bad items, or of graded quality."""
+    names = ("n_items", "n_evaluators", "evaluator_lean", "tie_share")
+    assumed: dict[str, Any] = {name: getattr(options, name) for name in names} | options.rates
+    if options.has_graded_quality:
+        return GradedScenario(**assumed, judge_error=options.judge_error, graded=graded)
+    return ComparativeScenario(**assumed, graded=graded)
 
 
 def _answer(
@@ -197,7 +219,7 @@ def _answer(
     expected = question.expect(LARGEST_SIZE if size is None else size)
     tests = _planned_tests(question, expected, nulls, endless=size is None)
     power = question.limit() if size is None else question.power(size)
-    unreachable = [_unreachable(question, target, power, unit)] if size is None else []
+    unreachable = [say_unreachable(question, target, power, unit)] if size is None else []
     return {
         options.SIZE: size,
         "power": power,
@@ -207,7 +229,7 @@ def _answer(
         "alpha": options.alpha,
         "margin": options.margin,
         "rule": options.rule,
-        "notes": (*unreachable, *_notes(question, tests)),
+        "notes": (*unreachable, *remarks(question, tests)),
         "question": question,
         **options.record(groups=options.group_names),
     }
@@ -234,100 +256,10 @@ def _planned_tests(
     )
 
 
-def _design_words(scenario: ComparativeScenario) -> str:
+def _design_words(scenario: PairScenario) -> str:
     if scenario.n_items is None:
         return "fresh" if scenario.n_evaluators is None else "fresh items, shared evaluators"
     return "shared items" if scenario.n_evaluators is None else "shared items and evaluators"
-
-
-def _notes(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[str]:
-    """Say what the reader of a plan must know."""
-    few = [test.null for test in tests if min(test.n) < FEW_TRIALS]
-    if few:
-        yield (
-            f"fewer than {FEW_TRIALS} trials are expected behind a rate in {'; '.join(few)}: "
-            "the normal approximation is rough there"
-        )
-    certain = [test.null for test in tests if test.standard_error == 0]
-    if certain:
-        yield _nothing_left_to_chance(question, certain)
-    if question.rule == "paper" and question.margin is None:
-        yield f"each test is judged at {question.alpha:g}, so a false alarm in any is more likely"
-    yield from _small_gaps(question, tests)
-    if isinstance(question.scenario, ComparativeScenario):
-        yield from _few_items(question, question.scenario)
-        yield from _about_evaluators(question.scenario.n_evaluators)
-
-
-def _nothing_left_to_chance(question: PowerQuestion, certain: Sequence[str]) -> str:
-    shared = getattr(question.scenario, "n_items", None) is not None
-    said = f"both rates are 0 or 1 in {'; '.join(certain)}, so that nothing there is left to chance"
-    return f"{said}; with shared items an audit leaves open what does not vary" if shared else said
-
-
-def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterator[str]:
-    """Say when an audit would not report what the plan is to find."""
-    usual = AuditOptions().margin
-    # By the rule of the paper a gap that differs from zero is reported whatever the margin.
-    if question.margin is not None or question.rule == "paper":
-        return
-    largest = max(abs(test.gap) for test in tests)
-    # Rates such as 0.8 and 0.85 differ by 0.05 in print only.
-    if 0 < largest < usual - 1e-9:
-        yield (
-            f"every assumed gap is smaller than {usual:g}, the margin of an audit by default: a "
-            "large study would find such gaps to be within that margin, even where they differ "
-            "from zero; plan with margin= (--margin) to show that, or audit with a margin smaller "
-            f"than {largest:.3g}"
-        )
-
-
-def _few_items(question: PowerQuestion, scenario: ComparativeScenario) -> Iterator[str]:
-    """Say when an audit of so few items finds nothing to be within the margin."""
-    if question.margin is None or scenario.n_items is None:
-        return
-    least = items_to_see(question.margin, question.alpha)
-    smallest = min(scenario.shares) * scenario.n_items
-    if smallest < least:
-        yield (
-            f"an audit finds a gap within {question.margin:g} only where {least:,} items of each "
-            f"group were judged, and {smallest:.0f} of the smallest group are expected: plan with "
-            f"n_items={math.ceil(least / min(scenario.shares)):,} or more"
-        )
-
-
-def _about_evaluators(n_evaluators: int | None) -> Iterator[str]:
-    if n_evaluators is None:
-        yield (
-            "no evaluator is taken to judge twice; give n_evaluators (--n-evaluators) if some will"
-        )
-    elif n_evaluators < FEWEST_EVALUATORS:
-        yield (
-            f"with fewer than {FEWEST_EVALUATORS} evaluators the audit, and so this plan, is about "
-            "these evaluators, not about others like them: the assumed rates are those seen "
-            "through their judgments"
-        )
-
-
-def _unreachable(question: PowerQuestion, target: float | None, limit: float, unit: str) -> str:
-    scenario = question.scenario
-    fixed = []
-    if isinstance(scenario, ComparativeScenario):
-        fixed += ["items"] if scenario.n_items is not None else []
-        fixed += ["evaluators"] if scenario.n_evaluators is not None else []
-    gaps = question.expect(LARGEST_SIZE).gaps
-    asked = f"a power of {target:g} is not reachable"
-    if question.margin is None and not gaps.any():
-        return f"{asked}: the assumed rates have no gap to find, only false alarms ({limit:.4g})"
-    if question.margin is not None and abs(gaps).max() >= question.margin:
-        return f"{asked}: an assumed gap is not smaller than the margin of {question.margin:g}"
-    if not fixed:
-        return f"{asked}: the power stays at {limit:.4g} however many {unit} are made"
-    these = " and ".join(fixed)
-    return (
-        f"{asked} with these {these}: however many {unit} are made, the power stays below "
-        f"{limit:.4g}; plan for more {these}"
-    )
 
 
 def simulate_power(

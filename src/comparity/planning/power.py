@@ -18,7 +18,7 @@ from comparity.inference.power import (
     first_step_alpha,
     smallest_size,
 )
-from comparity.planning.scenarios import ComparativeScenario, ExpectedGaps, Scenario
+from comparity.planning.scenarios import ExpectedGaps, PairScenario, Scenario
 
 
 class PowerFunction(Protocol):
@@ -114,7 +114,7 @@ class PowerQuestion:
 
     def on_items(self, n_items: int | None) -> PowerQuestion:
         """Return the same question with pairs drawn from another number of items."""
-        assert isinstance(self.scenario, ComparativeScenario), self.scenario
+        assert isinstance(self.scenario, PairScenario), self.scenario
         return replace(self, scenario=replace(self.scenario, n_items=n_items))
 
 

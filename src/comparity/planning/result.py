@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from comparity.reports.sections import Section
 
 
-RATES = {"tpr", "fpr", "tnr", "shares", "base_rates"}
+RATES = {
+    *("tpr", "fpr", "tnr", "shares", "base_rates"),
+    *("quality_spread", "quality_mean", "model_error", "model_shift"),
+}
 """Assumptions that are one number for each group."""
 
 
@@ -139,7 +142,7 @@ class Plan(Result):
     def completed_from(content: Mapping[str, Any]) -> dict[str, Any]:
         """Return a power function that knows what was written down."""
         for name in RATES & content["assumptions"].keys():
-            from_plain(tuple[float, ...], content["assumptions"][name])
+            from_plain(tuple[float, ...] | None, content["assumptions"][name])
         curve = from_plain(tuple[tuple[int, float], ...], content["curve"])
         rows = from_plain(tuple[Reuse, ...], content.get("reuse_curve", []))
         return {"question": RecordedPower(dict(curve), by_items={row.n_items: row for row in rows})}

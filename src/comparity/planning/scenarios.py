@@ -7,6 +7,7 @@ behind each, and the covariance of the estimated gaps for a planned size. A powe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -137,26 +138,12 @@ class SeparationScenario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparativeScenario:
-    r"""Judged pairs of items of binary quality, tested for comparative separation.
+class PairScenario(ABC):
+    r"""Judged pairs of items, tested for comparative separation.
 
-    A model puts the better item of cell (a, b) first with probability
-    :math:`r = t_a s_b`, the true positive rate of the better item's group times the true negative
-    rate of the worse one's (equation (9) of Xi et al.). A random pair falls in the cell with
-    probability :math:`2 P(Y=1, A=a) P(Y=0, A=b)`; pairs of equal quality, and a share `tie_share`
-    of the others, are judged ties and lost.
-
-    With fresh items the variance of a cell's rate is :math:`r (1 - r) / n`. With pairs drawn at
-    random from `n_items` items, of which :math:`N_{a+}` positive and :math:`N_{b-}` negative ones
-    can meet in the cell, two judgments may share an item, and
-
-    .. math:: V = \frac{r (1 - r)}{n} + \Bigl(1 - \frac{1}{n}\Bigr) \Bigl[
-        \frac{t_a (1 - t_a) s_b^2}{N_{a+}} + \frac{s_b (1 - s_b) t_a^2}{N_{b-}}
-        + \frac{t_a (1 - t_a) s_b (1 - s_b)}{N_{a+} N_{b-}} \Bigr].
-
-    The bracket stays however many judgments are made. Rates of cells (a, b) and (a, c) covary by
-    :math:`t_a (1 - t_a) s_b s_c / N_{a+}`, those of (a, b) and (c, b) by
-    :math:`s_b (1 - s_b) t_a t_c / N_{b-}`: the same items are better, or worse, in both.
+    What is assumed of quality and model, in a class below, gives how often the model agrees in
+    each cell, how often a random pair falls into it, and what shared items add to the covariance
+    of the rates. Evaluators are the same for all.
 
     Evaluator `k` adds :math:`L_k` to the agreement in (a, b) and takes it off in (b, a), so that
     an evaluator moves the gap by :math:`2 L_k`; `evaluator_lean` is the standard deviation of
@@ -165,21 +152,9 @@ class ComparativeScenario:
     different groups are independent. All tests then estimate their variance from evaluators
     (:mod:`comparity.inference.rejection`). One or two evaluators cannot stand for others: an audit
     takes them as given, so their leans are part of the assumed rates and add nothing.
-
-    Examples
-    --------
-    >>> scenario = ComparativeScenario(
-    ...     tpr=(0.8, 0.8), tnr=(0.64, 0.56), shares=(0.5, 0.5), base_rates=(0.55, 0.45)
-    ... )
-    >>> expected = scenario.expect(2000)
-    >>> expected.gaps.round(3), expected.first_trials.round(1)
-    (array([-0.064,  0.064]), array([302.5, 247.5]))
     """
 
-    tpr: Rates
-    tnr: Rates
     shares: Rates
-    base_rates: Rates
     n_items: int | None = None
     n_evaluators: int | None = None
     evaluator_lean: float = 0.1
@@ -187,26 +162,33 @@ class ComparativeScenario:
     graded: bool = False
 
     @property
-    def family(self) -> Family:
-        """The hypotheses an audit tests together, of groups called by their positions."""
-        return family_of_cells(list(map(str, range(len(self.tpr)))), graded=self.graded)
-
-    @property
+    @abstractmethod
     def cell_rates(self) -> Vector:
         """How often the model agrees with judges, by the groups of the better and the worse."""
-        return np.outer(self.tpr, self.tnr).ravel()
 
     @property
+    @abstractmethod
     def cell_shares(self) -> Vector:
         """The probability that a pair is judged with an order in each cell."""
-        shares, base = np.array(self.shares), np.array(self.base_rates)
-        meet: Vector = 2 * np.outer(shares * base, shares * (1 - base)) * (1 - self.tie_share)
-        return meet.ravel()
+
+    @abstractmethod
+    def covariance_of_items(self, n_items: int) -> Vector:
+        """Return what sharing so many items adds to the covariance of the cells' rates."""
+
+    @property
+    def family(self) -> Family:
+        """The hypotheses an audit tests together, of groups called by their positions."""
+        return family_of_cells(list(map(str, range(self.n_groups))), graded=self.graded)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+        return len(self.shares)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Every two groups across, then within."""
-        both = contrasts_of_groups(list(map(str, range(len(self.tpr)))))
+        both = contrasts_of_groups(list(map(str, range(self.n_groups))))
         return [(self._place(one.first), self._place(one.second)) for one in both]
 
     def expect(self, size: float, *, margin: bool = False) -> ExpectedGaps:
@@ -239,7 +221,7 @@ class ComparativeScenario:
     def _contrasts(self, *, margin: bool) -> Vector:
         """Return what each cell counts for in each gap."""
         family = self.family
-        rows = np.zeros((len(family.judged_contrasts(margin=margin)), len(self.tpr) ** 2))
+        rows = np.zeros((len(family.judged_contrasts(margin=margin)), self.n_groups**2))
         for row, contrast in zip(rows, family.judged_contrasts(margin=margin), strict=True):
             half = len(contrast.cells) // 2
             places = [self._place(cell) for cell in contrast.cells]
@@ -247,27 +229,19 @@ class ComparativeScenario:
         return rows
 
     def _place(self, cell: Cell) -> int:
-        return int(cell.better) * len(self.tpr) + int(cell.worse)
+        return int(cell.better) * self.n_groups + int(cell.worse)
 
     def _has_clusters(self) -> bool:
         return self.n_evaluators is not None and self.n_evaluators >= FEWEST_EVALUATORS
 
     def _from_items(self) -> Vector:
-        """Return what shared items add to the covariance of the cells' rates."""
         if self.n_items is None:
-            return np.zeros((len(self.tpr) ** 2, len(self.tpr) ** 2))
-        t, s = np.array(self.tpr), np.array(self.tnr)
-        shares, base = np.array(self.shares), np.array(self.base_rates)
-        of_better: Vector = np.diag(t * (1 - t) / (self.n_items * shares * base))
-        of_worse: Vector = np.diag(s * (1 - s) / (self.n_items * shares * (1 - base)))
-        same_better = np.kron(of_better, np.outer(s, s))
-        same_worse = np.kron(np.outer(t, t), of_worse)
-        added: Vector = same_better + same_worse + np.kron(of_better, of_worse)
-        return added
+            return np.zeros((self.n_groups**2, self.n_groups**2))
+        return self.covariance_of_items(self.n_items)
 
     def _from_evaluators(self) -> Vector:
         """Return what evaluators who lean add: alike within a cell, opposite in its mirror."""
-        groups = len(self.tpr)
+        groups = self.n_groups
         added = np.zeros((groups**2, groups**2))
         if self.n_evaluators is None or not self._has_clusters():
             return added
@@ -279,7 +253,67 @@ class ComparativeScenario:
         return added
 
 
-Scenario = SeparationScenario | ComparativeScenario
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparativeScenario(PairScenario):
+    r"""Judged pairs of items of binary quality, tested for comparative separation.
+
+    A model puts the better item of cell (a, b) first with probability
+    :math:`r = t_a s_b`, the true positive rate of the better item's group times the true negative
+    rate of the worse one's (equation (9) of Xi et al.). A random pair falls in the cell with
+    probability :math:`2 P(Y=1, A=a) P(Y=0, A=b)`; pairs of equal quality, and a share `tie_share`
+    of the others, are judged ties and lost.
+
+    With fresh items the variance of a cell's rate is :math:`r (1 - r) / n`. With pairs drawn at
+    random from `n_items` items, of which :math:`N_{a+}` positive and :math:`N_{b-}` negative ones
+    can meet in the cell, two judgments may share an item, and
+
+    .. math:: V = \frac{r (1 - r)}{n} + \Bigl(1 - \frac{1}{n}\Bigr) \Bigl[
+        \frac{t_a (1 - t_a) s_b^2}{N_{a+}} + \frac{s_b (1 - s_b) t_a^2}{N_{b-}}
+        + \frac{t_a (1 - t_a) s_b (1 - s_b)}{N_{a+} N_{b-}} \Bigr].
+
+    The bracket stays however many judgments are made. Rates of cells (a, b) and (a, c) covary by
+    :math:`t_a (1 - t_a) s_b s_c / N_{a+}`, those of (a, b) and (c, b) by
+    :math:`s_b (1 - s_b) t_a t_c / N_{b-}`: the same items are better, or worse, in both.
+
+    Examples
+    --------
+    >>> scenario = ComparativeScenario(
+    ...     tpr=(0.8, 0.8), tnr=(0.64, 0.56), shares=(0.5, 0.5), base_rates=(0.55, 0.45)
+    ... )
+    >>> expected = scenario.expect(2000)
+    >>> expected.gaps.round(3), expected.first_trials.round(1)
+    (array([-0.064,  0.064]), array([302.5, 247.5]))
+    """
+
+    tpr: Rates
+    tnr: Rates
+    base_rates: Rates
+
+    @property
+    def cell_rates(self) -> Vector:
+        """How often the model agrees with judges, by the groups of the better and the worse."""
+        return np.outer(self.tpr, self.tnr).ravel()
+
+    @property
+    def cell_shares(self) -> Vector:
+        """The probability that a pair is judged with an order in each cell."""
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        meet: Vector = 2 * np.outer(shares * base, shares * (1 - base)) * (1 - self.tie_share)
+        return meet.ravel()
+
+    def covariance_of_items(self, n_items: int) -> Vector:
+        """Return what sharing so many items adds to the covariance of the cells' rates."""
+        t, s = np.array(self.tpr), np.array(self.tnr)
+        shares, base = np.array(self.shares), np.array(self.base_rates)
+        of_better: Vector = np.diag(t * (1 - t) / (n_items * shares * base))
+        of_worse: Vector = np.diag(s * (1 - s) / (n_items * shares * (1 - base)))
+        same_better = np.kron(of_better, np.outer(s, s))
+        same_worse = np.kron(np.outer(t, t), of_worse)
+        added: Vector = same_better + same_worse + np.kron(of_better, of_worse)
+        return added
+
+
+Scenario = SeparationScenario | PairScenario
 """What is believed beforehand."""
 
 

@@ -37,6 +37,10 @@ ASSUMED = {
     "tnr": "True negative rate",
     "shares": "Share of the items",
     "base_rates": "Share of good items in the group",
+    "quality_spread": "Standard deviation of quality",
+    "quality_mean": "Mean quality",
+    "model_error": "Standard deviation of the model's error, in units of quality",
+    "model_shift": "What the model adds to scores of the group",
 }
 """What a plan assumes of each group, in words."""
 
@@ -93,7 +97,8 @@ def plan_lists(plan: Plan) -> dict[str, list[str]]:
         assumed = [
             f"{about}: {', '.join(f'{value:g} ({visible(group)})' for group, value in values)}."
             for name, about in ASSUMED.items()
-            if name in told and (values := list(zip(plan.groups, told[name], strict=False)))
+            if told.get(name) is not None
+            and (values := list(zip(plan.groups, told[name], strict=False)))
         ]
     if isinstance(plan, ComparativePlan):
         assumed += _assumed_of_judgments(plan)
@@ -102,7 +107,10 @@ def plan_lists(plan: Plan) -> dict[str, list[str]]:
 
 def _assumed_of_judgments(plan: ComparativePlan) -> Iterator[str]:
     """Say what moves the power besides rates and shares."""
-    lean, ties = (plan.assumptions.get(name) for name in ("evaluator_lean", "tie_share"))
+    of_judges = ("evaluator_lean", "tie_share", "judge_error")
+    lean, ties, error = (plan.assumptions.get(name) for name in of_judges)
+    if error:
+        yield f"Standard deviation of a judge's error about one item: {error:g}."
     if (plan.n_evaluators or 0) >= FEWEST_EVALUATORS and lean is not None:
         spread = f"standard deviation {lean:g} over evaluators"
         yield f"What an evaluator adds to a gap across groups: {spread}."

@@ -130,9 +130,13 @@ def _tasks(
 ) -> Iterator[tuple[Columns, Columns, BridgeForm, str]]:
     """Yield the columns of every bridge: of two groups, and of one label."""
     sides = read_sides(decisions, others, form)
+    said = _labels(sides, form) if labels else {"": (sides[0][form.first], sides[1][form.second])}
+    if form.continuous:
+        for label, (first, second) in said.items():
+            yield {**sides[0], form.first: first}, {**sides[1], form.second: second}, form, label
+        return
     codes, groups = _groups(sides, form.sensitive)
     check_groups({form.sensitive: groups})
-    said = _labels(sides, form) if labels else {"": (sides[0][form.first], sides[1][form.second])}
     order = [*groups]
     if form.reference is not None and str(form.reference) in order:
         order = [str(form.reference), *(one for one in order if one != str(form.reference))]

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from comparity.errors import OptionError, PairOfSidesError
+from comparity.relative.bridged_slopes import numbered_subjects
 from comparity.relative.diagnosis import audit_sides, build_bridge
 from comparity.relative.options import BridgeForm, BridgeOptions
 from comparity.relative.prediction import Foretold, Predictions
@@ -33,6 +34,7 @@ from comparity.tables.columns import labelled_columns
 from comparity.tables.features import (
     as_array,
     check_apart,
+    check_reference,
     check_two_names,
     named_attributes,
     one_attribute,
@@ -71,7 +73,8 @@ def biased_bridge(
         Decisions of the first about its subjects, and of the second about its own, as numbers on
         one scale.
     sensitive_features : pair of array-like
-        The group of each subject, of the first and of the second; two groups.
+        The group of each subject, of the first and of the second; two groups, or any number with
+        `continuous`.
     features : pair of array-like or frame, optional
         What is known about each subject, on both sides alike. The group may be among them.
     regressor : scikit-learn regressor or {"ridge", "forest"}
@@ -84,6 +87,9 @@ def biased_bridge(
         What to call the decision makers.
     reference : optional
         The group that the other is compared with; the first in sorted order by default.
+    continuous : bool
+        Whether `sensitive_features` are numbers, such as ages: is the difference of the two a line
+        over them without a slope? Not together with `subjects`.
     errors : {"cross-fitted", "held-out", "training"}
         Take :math:`E_0` on each part from a model of the others (ours), on a part held out (the
         authors' code), or on the data the model was fitted to (the paper; wrong for a flexible
@@ -207,14 +213,20 @@ def audit_columns(one: Columns, two: Columns, form: BridgeForm) -> BridgedParity
         form = replace(form, errors="training")
     first, second, sensitive, features = form.first, form.second, form.sensitive, form.features
     names = (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
-    sides = decided_subjects(
-        (one[first], two[second]),
-        (one[sensitive], two[sensitive]),
-        (one[form.subject], two[form.subject]) if form.subject else None,
-        names=names,
-        attribute=sensitive,
-        reference=form.reference,
-    )
+    check_reference(form.reference, continuous=form.continuous)
+    decisions, about = (one[first], two[second]), (one[sensitive], two[sensitive])
+    numbers = None
+    if form.continuous:
+        sides, numbers = numbered_subjects(decisions, about, names=names, attribute=sensitive)
+    else:
+        sides = decided_subjects(
+            decisions,
+            about,
+            (one[form.subject], two[form.subject]) if form.subject else None,
+            names=names,
+            attribute=sensitive,
+            reference=form.reference,
+        )
     known = tuple({name: columns[name] for name in features} for columns in (one, two))
     made = (one[form.prediction], two[form.prediction]) if form.prediction else None
     foretold = Foretold(
@@ -231,6 +243,7 @@ def audit_columns(one: Columns, two: Columns, form: BridgeForm) -> BridgedParity
         names=names,
         attribute=sensitive,
         bridge=form.bridge,
+        numbers=numbers,
         columns=columns,
     )
 
@@ -266,23 +279,33 @@ def _audit_arrays(
     check_two_names(names)
     groups = _pair("sensitive_features", sensitive)
     known = {option: _pair(option, one) for option, one in given.items() if one is not None}
-    ids = known.get("subjects")
-    sides = decided_subjects(
-        (as_array(decisions[0]), as_array(decisions[1])),
-        (one_attribute(groups[0]), one_attribute(groups[1])),
-        None if ids is None else (as_array(ids[0]), as_array(ids[1])),
-        names=names,
-        reference=reference,
-    )
+    check_reference(reference, continuous=options.continuous)
+    ids, attribute = known.get("subjects"), next(iter(named_attributes(groups[0])))
+    decided = as_array(decisions[0]), as_array(decisions[1])
+    about = one_attribute(groups[0]), one_attribute(groups[1])
+    numbers = None
+    if options.continuous:
+        if ids is not None:
+            why = "a number is compared across different subjects alone"
+            raise OptionError("subjects", "ids", ["no ids"], why)
+        sides, numbers = numbered_subjects(decided, about, names=names, attribute=attribute)
+    else:
+        sides = decided_subjects(
+            decided,
+            about,
+            None if ids is None else (as_array(ids[0]), as_array(ids[1])),
+            names=names,
+            reference=reference,
+        )
     features, made = known.get("features"), known.get("predictions")
     foretold = Foretold(
         features=None if features is None else match_features(*features, sizes=sides.sizes),
         predictions=None if made is None else _given(sides, made),
         names=() if features is None else feature_names(features[0]),
     )
-    attribute = next(iter(named_attributes(groups[0])))
     built = build_bridge(sides, foretold, regressor, options)
-    return audit_sides(sides, built, options, names=names, attribute=attribute, bridge=bridge)
+    how: dict[str, Any] = {"names": names, "attribute": attribute, "bridge": bridge}
+    return audit_sides(sides, built, options, **how, numbers=numbers)
 
 
 def _pair(option: str, given: Any) -> tuple[Any, Any]:

@@ -29,6 +29,7 @@ from scipy.special import ndtr, ndtri
 from comparity.counts.differences import DecisionRange, Moments
 from comparity.errors import OptionError
 from comparity.inference.means import compare_means
+from comparity.relative.bridged_slopes import compare_slopes
 from comparity.relative.gaps import question_of_bridge
 from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
 from comparity.relative.leaks import Leaks, find_leaks, leak_notes
@@ -73,6 +74,11 @@ GIVEN = "given predictions"
 ALIKE = (
     "Within each group, the subjects of both decision makers are taken to be drawn alike, up to "
     "what the features tell; who was sent to whom must not depend on anything else."
+)
+LINE = (
+    "For a number, DPD is the gap between subjects two of its standard deviations apart, in "
+    "standard deviations about the lines of both sides. The diagnosis is that of those up to the "
+    "median of the number and those above it."
 )
 ATTENUATED = (
     "DPD divides by the errors of the prediction on both sides, as a rule larger than the "
@@ -154,6 +160,7 @@ def audit_sides(
     names: tuple[str, str],
     attribute: str,
     bridge: str,
+    numbers: tuple[Floats, Floats] | None = None,
     **data: Any,
 ) -> BridgedParity:
     """Test across a bridge.
@@ -170,19 +177,28 @@ def audit_sides(
         The decision makers.
     attribute, bridge : str
         The sensitive attribute, and ``"biased"`` or ``"unbiased"``.
+    numbers : pair of ndarray, optional
+        The attribute of every subject, where it is a number.
     **data
         Facts about the data, for the provenance.
     """
     who = {"first": names[0], "second": names[1], "attribute": attribute, "label": ""}
     unbiased = bridge == "unbiased"
     robust = built.source == "cross-fitted" and not unbiased and not sides.n_shared
-    errors = bridge_errors(sides, built.predictions, built.overlap.reweighed if robust else None)
-    question, scale = question_of_bridge(errors, who, unbiased=unbiased)
+    overlap = built.overlap
+    if numbers is None:
+        errors = bridge_errors(sides, built.predictions, overlap.reweighed if robust else None)
+        question, scale = question_of_bridge(errors, who, unbiased=unbiased)
+    else:
+        known = built.predictions, built.foretold.features
+        found = compare_slopes(sides, numbers, *known, who, robust=robust, seed=options.seed or 0)
+        question, scale = found.question, found.scale
+        overlap = replace(overlap, moved=found.moved)
     diagnosis = diagnose(
         sides,
         built.predictions,
         options,
-        overlap=built.overlap,
+        overlap=overlap,
         unseen=built.unseen,
         scale=scale,
         unbiased=unbiased,
@@ -199,9 +215,10 @@ def audit_sides(
         options,
         data,
         n=n,
-        groups=sides.groups,
+        groups=sides.groups if numbers is None else (),
         notes=[
             *leak_notes(leaks, diagnosis.explained),
+            *([] if numbers is None else [LINE]),
             *_notes(sides, names, bridge, built.source),
         ],
         design=f"different subjects, joined by the {bridge} bridge, errors {built.source}",

@@ -109,10 +109,13 @@ def question_of_gap(
 
 def question_of_slope(found: Decisions, who: dict[str, str], null: str) -> Question:
     """Ask how the difference of the first two decision makers changes with a number."""
-    attribute = who["attribute"]
-    differences, values = found.rows(0, 1, attribute)
-    test = compare_slope(differences, values, null=null)
-    pivot = test.pivot
+    differences, values = found.rows(0, 1, who["attribute"])
+    return question_of_line(compare_slope(differences, values, null=null), who)
+
+
+def question_of_line(test: GapTest, who: dict[str, str]) -> Question:
+    """Put together what is known of how a difference changes with a number."""
+    attribute, pivot = who["attribute"], test.pivot
     statistic, dof = math.nan if pivot is None else 0.0, math.nan
     if isinstance(pivot, RatioPivot):
         statistic, dof = pivot.gap / math.sqrt(pivot.variance), pivot.dof

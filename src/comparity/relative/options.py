@@ -87,10 +87,9 @@ class RatersForm(RatersOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeOptions(RelativeOptions):
-    """How to build and judge a bridge, between two groups."""
+    """How to build and judge a bridge, between two groups or over a number."""
 
     intersection: bool = False
-    continuous: bool = False
     anytime: bool = False
     permutations: int = 0
     cluster: tuple[str, ...] = ()
@@ -110,10 +109,9 @@ class BridgeOptions(RelativeOptions):
         if self.cluster is not None and len(self.cluster):
             why = "a bridge takes subjects to be independent of each other"
             raise OptionError("cluster", self.cluster, ["one row for each cluster"], why)
-        for name in ("intersection", "continuous"):
-            if getattr(self, name):
-                why = "a bridge compares two groups"
-                raise OptionError(name, True, [f"{name}=False"], why)
+        if self.intersection:
+            why = "a bridge compares two groups"
+            raise OptionError("intersection", True, ["intersection=False"], why)
         if self.anytime:
             why = "a bridge is fitted to all subjects, and fitted again as more come in"
             raise OptionError("anytime", True, [Option("anytime", False)], why)
@@ -140,6 +138,12 @@ class BridgeForm(BridgeOptions):
     def _check_together(self) -> None:
         """Refuse a model that is told what it has to predict: it errs nowhere and finds nothing."""
         BridgeOptions._check_together(self)
+        if self.continuous and self.subject:
+            why = "a number is compared across different subjects alone"
+            raise OptionError("subject", self.subject, ["files without shared subjects"], why)
+        if self.continuous and self.bridge == "unbiased":
+            why = "a number is carried by the biased bridge alone"
+            raise OptionError("bridge", self.bridge, ["'biased'"], why)
         twice = [name for name in dict.fromkeys(self.features) if self.features.count(name) > 1]
         if twice:
             raise OptionError("features", twice[0], ["each column once"], "it is named twice")

@@ -72,7 +72,7 @@ def measure_overlap(
     seed: int,
 ) -> SubjectOverlap:
     """Tell the subjects of both sides apart within groups, and weigh the first's accordingly."""
-    first, second = _summaries(predictions, features)
+    first, second = summarise(predictions, features)
     error = predictions.first - subjects.decisions[0]
     separability, effective = {}, {}
     moved, left, found = 0.0, Left(0.0, 0.0), []
@@ -112,20 +112,35 @@ def _reweigh(first: Floats, second: Floats, chances: Floats, errors: Floats) -> 
     moves them by :math:`I^{-1} z (s - p)`, with :math:`I` their information, the penalty included.
     """
     n = len(first)
-    columns = np.column_stack([np.ones(len(chances)), np.vstack([first, second])])
     weights = chances[:n] / (1 - chances[:n])
     weights = weights / weights.mean()
     away = weights * (errors - np.average(errors, weights=weights)) / n
+    moved, others = measure_pull(first, second, chances, away)
+    return Reweighed(weights=weights, first=moved, second=others)
+
+
+def measure_pull(
+    first: Floats, second: Floats, chances: Floats, away: Floats
+) -> tuple[Floats, Floats]:
+    """Return how far each row of either side moves an estimate by moving the weights.
+
+    Parameters
+    ----------
+    first, second : ndarray, (n, columns)
+        What subjects are told apart by.
+    chances : ndarray
+        Chance of each row, of both sides, to be one of the second's.
+    away : ndarray
+        For each row of the first, its weight times how far the estimate moves with that weight.
+    """
+    n = len(first)
+    columns = np.column_stack([np.ones(len(chances)), np.vstack([first, second])])
     information = (columns * (chances * (1 - chances))[:, None]).T @ columns
     # The penalty of scikit-learn's logistic regression, which spares the intercept.
     information[np.diag_indices(len(information))] += np.r_[1e-9, np.ones(len(information) - 1)]
     pull = columns @ np.linalg.solve(information, columns[:n].T @ away)
     moves = pull * (np.arange(len(chances)) >= n) - pull * chances
-    return Reweighed(
-        weights=weights,
-        first=moves[:n] - moves[:n].mean(),
-        second=moves[n:] - moves[n:].mean(),
-    )
+    return moves[:n] - moves[:n].mean(), moves[n:] - moves[n:].mean()
 
 
 def _left_by(first: Floats, second: Floats, weights: Floats, errors: Floats) -> Left:
@@ -160,8 +175,15 @@ def _functions(columns: Floats, most: int) -> Floats:
     return varying
 
 
-def _summaries(predictions: Predictions, features: tuple[Any, Any] | None) -> tuple[Floats, Floats]:
-    """Return the prediction and the first principal components of the features, standardised."""
+def summarise(
+    predictions: Predictions,
+    features: tuple[Any, Any] | None,
+    numbers: tuple[Floats, Floats] | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the prediction and the first principal components of the features, standardised.
+
+    With them a number of each subject and its square, where it is given.
+    """
     from sklearn.decomposition import PCA, TruncatedSVD
     from sklearn.preprocessing import StandardScaler
 
@@ -182,8 +204,16 @@ def _summaries(predictions: Predictions, features: tuple[Any, Any] | None) -> tu
         elif sparse:
             together = together.toarray()
         columns = np.hstack([columns, together])
+    if numbers is not None:
+        line = StandardScaler().fit_transform(np.concatenate(numbers)[:, None])
+        columns = np.hstack([columns, line, line**2])
     scaled = StandardScaler().fit_transform(columns)
     return scaled[:n], scaled[n:]
+
+
+def odds_of_second(first: Floats, second: Floats, seed: int) -> Floats:
+    """Return the chance of each row of both sides to be one of the second's, as rows unseen."""
+    return _told_apart(first, second, seed)[1]
 
 
 def _told_apart(first: Floats, second: Floats, seed: int) -> tuple[float, Floats]:

@@ -329,8 +329,7 @@ def bridge_errors(
 
     Those of the first weigh as `reweighed` says, where nobody was decided about by both.
     """
-    first = _without_rounding(predictions.first, subjects.decisions[0])
-    second = _without_rounding(predictions.second, subjects.decisions[1])
+    first, second = errors_of(subjects, predictions)
     twin = subjects.twin
     alone_first = predictions.judged & ~subjects.is_shared
 
@@ -351,6 +350,12 @@ def bridge_errors(
         shared=(both, both_too),
         reweighed=reweighed,
     )
+
+
+def errors_of(subjects: DecidedSubjects, predictions: Predictions) -> tuple[Floats, Floats]:
+    """Return predictions minus decisions of both sides, by subject."""
+    first = _without_rounding(predictions.first, subjects.decisions[0])
+    return first, _without_rounding(predictions.second, subjects.decisions[1])
 
 
 def _without_rounding(predicted: Floats, decisions: Floats) -> Floats:
