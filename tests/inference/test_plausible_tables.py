@@ -37,8 +37,8 @@ def test_hits_are_as_likely_as_the_binomial_says(n: int, rate: float) -> None:
     assert found / found.sum() == pytest.approx(expected / expected.sum(), rel=1e-9, abs=1e-300)
 
 
-@pytest.mark.parametrize("n", [1, 40, 5000])
-@pytest.mark.parametrize("rates", [(0.02, 0.4), (0.3, 0.97), (0.0, 1.0)])
+@pytest.mark.parametrize("n", [1, 40, 400, 5000])
+@pytest.mark.parametrize("rates", [(0.02, 0.4), (0.3, 0.97), (0.5, 0.7), (0.0, 1.0)])
 def test_hits_are_left_out_once_they_are_negligible(n: int, rates: tuple[float, float]) -> None:
     hits = np.arange(n + 1)
     fewest, most = (
