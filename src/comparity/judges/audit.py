@@ -24,7 +24,7 @@ from comparity.judges.drift import compare_runs
 from comparity.judges.groups import JudgeGroupGap, compare_groups_of_judges, read_judges
 from comparity.judges.leaderboard import rank_answerers
 from comparity.judges.leans import LeanFindings, find_leans
-from comparity.judges.log import JudgeLog
+from comparity.judges.log import SAME_RECORD, JudgeLog
 from comparity.judges.missing import find_failing_groups
 from comparity.judges.options import AUTO, JudgesOptions, LeansForm
 from comparity.judges.rates import (
@@ -285,7 +285,8 @@ def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:
 
 def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
     for why, n in log.omitted.items():
-        yield f"{n:,} left out: {why}."
+        again = "; repeated judgments need a column that numbers them" if why == SAME_RECORD else ""
+        yield f"{n:,} left out: {why}{again}."
     if len(log.judges) - len(log.people) > MOST_JUDGES:
         yield (
             f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "

@@ -27,7 +27,7 @@ ALPHA = 0.05
 # A judge that fails more often than this biases rates enough to be told first.
 MANY_MISSING = 0.02
 MOST_SENTENCES = 12
-MOST_UNDECIDED = 8
+MOST_UNDECIDED = 3
 # Of two orders fewer than half with one verdict: a coin would be as good.
 FEWEST_CONSISTENT = 0.5
 LEAN_TITLES = {
