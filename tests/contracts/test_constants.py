@@ -40,7 +40,8 @@ NOT_DECIDING = {
         inference.item_permutation.MOST_WORK pairwise.count.MOST_ITEMS_TO_DEAL
         comparative.families.MOST_JUDGMENTS_TO_DEAL comparative.state.PATIENCE
         comparative.state.SCHEMA comparative.state.MARK comparative.state.MOST_LOOKS
-        comparative.state.MOST_REPLAYED
+        comparative.state.MOST_REPLAYED planning.stopping.PATHS planning.stopping.SIZES
+        planning.stopping.EARLIEST planning.stopping.LATEST planning.stopping.NO_ERROR
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.clusters.AT_ONCE ranking.likelihood.clusters.MOST_WORK
         ranking.likelihood.dispersion.MOST_ITEMS

@@ -32,7 +32,7 @@ from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import compare_means
 from comparity.inference.multiplicity import benjamini_hochberg, hochberg
-from comparity.inference.pivots import NullGap
+from comparity.inference.pivots import DyadicGap, NullGap
 from tests.inference.test_evaluators import compare, panel
 
 A, B = Cell("a", "b"), Cell("b", "a")
@@ -295,3 +295,17 @@ def test_bets_find_a_gap_and_their_interval_inverts_them() -> None:
     assert test.pivot is not None
     assert test.pivot.p_value(high) == pytest.approx(0.05, rel=1e-6)
     assert compare_by_betting([], [1], null="").reason
+
+
+def test_the_error_is_never_below_that_of_judgments_that_share_nothing() -> None:
+    """The score test of two proportions, 60 of 100 and 45 of 100, by hand."""
+    trials, hits = np.array([100.0, 100.0]), np.array([60.0, 45.0])
+    own = np.block([[np.diag(trials), np.diag(hits)], [np.diag(hits), np.diag(hits)]])
+    facts = {"rates": hits / trials, "trials": trials, "own": own, "contrast": np.array([1, -1])}
+    by_hand = 0.15 / math.sqrt(2 * 0.525 * 0.475 / 100)
+    x = tuned_rho(0.05, 0.05) * (by_hand / 0.15) ** 2
+    expected = 2 * math.exp(-log_e_value_of_gaps(by_hand, x))
+    for taken_off, alike in ((0.9, True), (0.0, True), (-0.9, False)):
+        pivot = DyadicGap(**facts, dependent=(1 - taken_off) * own)
+        now = AnytimeGap(gap=0.15, standard_error=0.07, fixed=pivot, rho=tuned_rho(0.05, 0.05))
+        assert (now.p_value(0.0) == pytest.approx(min(1.0, expected))) == alike

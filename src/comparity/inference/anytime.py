@@ -50,6 +50,12 @@ Student's t of ten evaluators it is as much larger as the tail is heavier there,
 single moment the level is that of the t-test. With fewer than ten evaluators, or other clusters, t
 is so wide this far out that nothing would ever be decided, and no test is made.
 
+**Shared items.** Where what items add cancels out of a gap (those across two groups, say), the sum
+over judgments that share an item is near zero, and its estimate as often negative as not. Looks
+that are repeated would meet moments at which it takes off nearly all of the variance (false alarms
+of 0.07 to 0.08 with 60 items), so that it counts only where it is positive: the error is never
+smaller than that of judgments that share nothing.
+
 **Several gaps.** At the moment one stops ``1 / E`` is a p value, so Holm's procedure applies. The
 mean of e-values is an e-value however they depend on each other, and Simes' test of several
 ``1 / E`` rejects only if this mean reaches :math:`1 / \alpha` [4]_; so do Hochberg's procedure, and
@@ -290,6 +296,10 @@ class AnytimeGap(EValueGap):
 
     def _quantile(self, hypothesised: float) -> float:
         """Return the distance in standard errors, or what it is worth by a p value."""
+        if isinstance(self.fixed, DyadicGap) and not self.fixed.reference.n_clusters:
+            single, shared = self.fixed.parts_at(hypothesised)
+            error = math.sqrt(single + max(shared, 0.0))
+            return min(abs(self.gap - hypothesised) / error, FARTHEST) if error else FARTHEST
         if isinstance(self.fixed, Statistic) and not self.fixed.reference.n_clusters:
             return min(abs(self.fixed.statistic(hypothesised)), FARTHEST)
         above = self.gap > hypothesised

@@ -73,6 +73,8 @@ class GroupPlanOptions(PlanOptions):
         "holm", "Correction for several tests; 'paper' makes none."
     )
 
+    anytime: bool = choice(False, "Say when a study would stop that is looked at at any moment.")
+
     RATES: ClassVar[tuple[str, ...]]
 
     @property
@@ -88,6 +90,10 @@ class GroupPlanOptions(PlanOptions):
 
     def _check_together(self) -> None:
         PlanOptions._check_together(self)
+        if self.anytime and self.rule == "paper":
+            what = "a study that is looked at at any moment keeps the overall false-alarm rate"
+            hint = ("give {} or no {}", Option("rule", "holm"), Option("anytime"))
+            raise PlanError(what, "rule='paper'", *hint)
         names = self.group_names
         if len(names) < 2 or len(set(names)) < len(names):
             raise PlanError(

@@ -28,6 +28,7 @@ from comparity.planning.scenarios import (
     Scenario,
     SeparationScenario,
 )
+from comparity.planning.stopping import stopping_of
 from comparity.results.options import shows
 
 
@@ -60,6 +61,8 @@ def plan_separation(**choices: Any) -> SeparationPlan:
         Whether the overall false-alarm rate is kept, or each test is judged at `alpha`.
     groups : sequence of str, optional
         Names of the groups; their numbers by default.
+    anytime : bool
+        Whether to say when a study would stop that may do so at any moment.
 
     Returns
     -------
@@ -137,7 +140,7 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
         Share of the judgments that should have an order and are given as ties.
     power : float, optional
         Power wanted.
-    alpha, margin, rule, groups
+    alpha, margin, rule, groups, anytime
         As in :func:`plan_separation`.
 
     Returns
@@ -230,6 +233,7 @@ def _answer(
         "margin": options.margin,
         "rule": options.rule,
         "notes": (*unreachable, *remarks(question, tests)),
+        "stopping": stopping_of(options, question, size),
         "question": question,
         **options.record(groups=options.group_names),
     }

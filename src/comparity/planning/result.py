@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.planning.power import PowerFunction, RecordedPower
+from comparity.planning.stopping import Stopping
 from comparity.results.plain import UNWRITTEN, as_plain, from_plain
 from comparity.results.result import Result, frame_of_rows
 
@@ -112,6 +113,8 @@ class Plan(Result):
         All rates, shares and choices the plan rests on.
     provenance : mapping
         Version and options.
+    stopping : Stopping or None
+        When the study would stop if it may at any moment, where that was asked for.
     question : PowerFunction
         The power as a function of the size.
     """
@@ -127,6 +130,7 @@ class Plan(Result):
     notes: tuple[str, ...]
     assumptions: Mapping[str, Any]
     provenance: Mapping[str, Any]
+    stopping: Stopping | None = None
     question: PowerFunction = field(repr=False, compare=False, metadata=UNWRITTEN)
 
     DERIVED: ClassVar[Mapping[str, str]] = {"notion": "notion", "curve": "curve"}

@@ -59,7 +59,7 @@ def section(plan: Plan) -> Section:
     panel = (_meaning(plan), _basis(plan)) if isinstance(plan, RankingPlan) else ()
     return Section(
         headline=plan_headline(plan),
-        sentences=panel or (plan_basis(plan),),
+        sentences=(*(panel or (plan_basis(plan),)), *_stopping_words(plan)),
         charts=Deferred(1, lambda _: power_chart(plan)),
         grids=tuple(_grids(plan)),
         lists=plan_lists(plan),
@@ -73,6 +73,33 @@ def plan_headline(plan: Plan) -> str:
         most = "it stays below 0.001" if plan.power < 0.001 else f"{plan.power:.3f} is the most"
         return f"{notion}: no number of {what} gives a power of {plan.target:g}; {most}"
     return f"{notion}: {count(plan.size)} {what} give a power of {plan.power:.3f}"
+
+
+def _stopping_words(plan: Plan) -> Iterator[str]:
+    """Say when a study would stop that may be looked at at any moment, and what that costs."""
+    told = plan.stopping
+    if told is None:
+        if plan.assumptions.get("anytime"):
+            yield (
+                "Nothing can be said about stopping at any moment: that takes a size that is "
+                "reached, and ten evaluators where three or more share the judgments."
+            )
+        return
+    half, most = (
+        "not by sixteen times the fixed size" if size is None else f"by {count(size)}"
+        for size in (told.median, told.late)
+    )
+    price = (
+        ""
+        if math.isnan(told.price)
+        else (f" (that is {told.price:.2f} times the fixed study with a power of 80%)")
+    )
+    yield (
+        f"Looked at at any moment and stopped as soon as it is decided, half of such studies stop "
+        f"{half} {plan.unit}{price}, nine in ten {most}; by {count(told.budget)}, "
+        f"{percent(told.decided)} are decided. The boundary is tuned to gaps of "
+        f"{math.sqrt(told.rho):.3f} (rho {told.rho:.2g})."
+    )
 
 
 def plan_basis(plan: Plan) -> str:
