@@ -61,7 +61,7 @@ def kept() -> dict[str, dict[str, Run]]:
 def numbers_cell(run: Run) -> str:
     """Say how many numbers come out, of how many that could, and how many are not counted."""
     if "compared" not in run:
-        return "not run yet"
+        return str(run.get("state", "not run since the rule was changed"))
     if not run["compared"] and not run["consistent"]:
         return "none published"
     more = f"; {run['consistent']} consistent" if run["consistent"] else ""
