@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from comparity.comparative.audit import comparative_separation as comparative_separation
+    from comparity.data import read as read
     from comparity.errors import ComparityError as ComparityError
     from comparity.gate.check import check as check
     from comparity.impact.audit import impact_ratios as impact_ratios
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from comparity.relative.bridges import biased_bridge as biased_bridge
     from comparity.relative.bridges import unbiased_bridge as unbiased_bridge
     from comparity.relative.raters import compare_raters as compare_raters
+    from comparity.reports.trackers import log_mlflow as log_mlflow
+    from comparity.reports.trackers import log_wandb as log_wandb
     from comparity.separation.audit import separation as separation
     from comparity.training.kinds import BoostedTrees as BoostedTrees
     from comparity.training.kinds import NeuralNetwork as NeuralNetwork
@@ -76,6 +79,8 @@ _HOMES = {
     "fair_topk": "comparity.ranking.fair_topk",
     "fairness_metrics": "comparity.metrics.audit",
     "impact_ratios": "comparity.impact.audit",
+    "log_mlflow": "comparity.reports.trackers",
+    "log_wandb": "comparity.reports.trackers",
     "pairwise_accuracy": "comparity.pairwise.audit",
     "pairwise_parity": "comparity.pairwise.parity",
     "plan_comparative": "comparity.planning.plan",
@@ -83,6 +88,7 @@ _HOMES = {
     "plan_separation": "comparity.planning.plan",
     "rank_centrality": "comparity.ranking.rank_centrality",
     "ranking_reliability": "comparity.ranking.reliability",
+    "read": "comparity.data",
     "regression_metrics": "comparity.metrics.regression",
     "reweighing": "comparity.training.weigh",
     "select_metrics": "comparity.metrics.audit",

@@ -40,6 +40,7 @@ NOT_RUN = {
         "docs/gate.md",
         "def test_the_model",
     ): "a test of pytest; tests/cli/test_gate.py runs the like",
+    ("docs/gate.md", "import mlflow"): "needs MLflow; tests/reports/test_trackers.py runs the like",
     ("docs/how_to/data.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/how_to/gate.md", "permissions:"): ELSEWHERE,
     ("docs/how_to/gate.md", "steps:"): ELSEWHERE,

@@ -1,19 +1,24 @@
-"""What commands write beside their answer: the cover of its page, and its rows as CSV."""
+"""What commands share beside their answer: covers of pages, rows as CSV, rows that are dropped."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from comparity.cli.running import BadInput
 from comparity.tables.outputs import is_same_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
     from comparity.reports.cover import Cover
     from comparity.results.result import Result
+    from comparity.tables.complete import Gaps
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,3 +63,61 @@ def write_rows(result: Result, path: Path | None) -> None:
     if path is not None:
         result.save_csv(path)
         click.echo(f"wrote {path}", err=True)
+
+
+DROP_MISSING = click.option(
+    "--drop-missing", is_flag=True, help="Drop rows with a missing value, and count them."
+)
+
+
+def take_gaps(
+    given: dict[str, Any], column: type[click.Option], file: click.ParamType[Any]
+) -> Gaps | None:
+    """Take --drop-missing out of the options, and let files be read without rows with gaps.
+
+    Parameters
+    ----------
+    given : dict
+        The options by name; files in it are replaced.
+    column : type
+        Of options that name columns.
+    file : ParamType
+        Of files that are read.
+    """
+    if not given.pop("drop_missing", False):
+        return None
+    from comparity.tables.complete import Gaps
+    from comparity.tables.files import complete_tables
+
+    params = {one.name: one for one in click.get_current_context().command.params}
+    named: list[str] = []
+    for name, value in given.items():
+        # People of an unknown group are counted by impact ratios themselves.
+        unknown_counts = name == "sensitive" and "four_fifths" in params
+        if isinstance(params[name], column) and value and not unknown_counts:
+            named += [value] if isinstance(value, str) else value
+    gaps = Gaps(columns=tuple(named), item=given.get("item") or "")
+    files = [name for name, one in given.items() if one is not None and params[name].type is file]
+    given.update(complete_tables(gaps, {name: given[name] for name in files}))
+    return gaps
+
+
+def count_gaps(result: Result, gaps: Gaps | None) -> Result:
+    """Return a result that knows which rows were dropped before it was made."""
+    if gaps is None or not gaps.found:
+        return result
+    from comparity.results.dropped import with_dropped
+
+    return with_dropped(result, gaps.found)
+
+
+def write_plot(path: Path, draw: Callable[[], Axes]) -> None:
+    """Write a picture in the format that the name of the file asks for."""
+    from comparity.reports.plots import FORMATS, save
+
+    if path.suffix.lower() not in FORMATS:
+        raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
+    # Names that the font lacks are shown as boxes, for as long as the process runs.
+    warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+    save(draw(), path)
+    click.echo(f"wrote {path}", err=True)

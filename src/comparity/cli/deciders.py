@@ -194,6 +194,7 @@ def _judge_options(command: Command) -> Command:
 
 @command(
     _judge_options,
+    drops=False,
     doing="reading logs",
     plot="Draw how often each judge picks the first answer.",
     example=(

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
@@ -17,14 +16,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from comparity.cli.covers import cover_options, take_cover, write_rows
-from comparity.cli.running import BadInput
+from comparity.cli.covers import (
+    DROP_MISSING,
+    count_gaps,
+    cover_options,
+    take_cover,
+    take_gaps,
+    write_plot,
+    write_rows,
+)
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from comparity.reports.cover import Cover
     from comparity.results.result import Result
 
@@ -292,6 +296,7 @@ def command(
     doing: str = "",
     plot: str = "",
     example: str = "",
+    drops: bool = True,
     **about: Any,
 ) -> Callable[[Callable[..., Result]], click.Command]:
     """Make a command of a function that takes files and choices and returns a result.
@@ -307,6 +312,8 @@ def command(
         Help of ``--plot``; no such option without it.
     example : str
         Commands that are shown below the help.
+    drops : bool
+        Whether rows of its files can be dropped where a value is missing.
     **about
         Of :func:`click.command`: ``epilog``, ``short_help``.
     """
@@ -315,9 +322,11 @@ def command(
         @wraps(answer)
         def run(as_json: bool, html: Path | None, csv: Path | None, **given: Any) -> None:
             cover, plot = take_cover(given, html), given.pop("plot", None)
+            gaps = take_gaps(given, Column, INPUT_FILE)
             known = {name: value for name, value in given.items() if value is not None}
             with working(doing) if doing else nullcontext():
                 result: Any = answer(**known)
+            result = count_gaps(result, gaps)
             if plot is not None:
                 write_plot(plot, result.plot)
             write_rows(result, csv)
@@ -330,7 +339,8 @@ def command(
         draw = [click.option("--plot", type=OUTPUT_FILE, help=plot)] if plot else []
         draw.append(click.option("--csv", type=OUTPUT_FILE, help="Write the main table as CSV."))
         add = partial(choice_options, options=options) if isinstance(options, type) else options
-        combine(run, add, *draw, output_options, cover_options)
+        drop = [DROP_MISSING] if files and drops else []
+        combine(run, add, *drop, *draw, output_options, cover_options)
         run.__dict__["__click_params__"] += files
         if example:
             about["epilog"] = example_text(example)
@@ -386,15 +396,3 @@ def working(doing: str) -> AbstractContextManager[object]:
 def as_json_text(result: Result) -> str:
     """Return the content of a result as JSON."""
     return json.dumps(result.to_dict(), indent=2, allow_nan=False)
-
-
-def write_plot(path: Path, draw: Callable[[], Axes]) -> None:
-    """Write a picture in the format that the name of the file asks for."""
-    from comparity.reports.plots import FORMATS, save
-
-    if path.suffix.lower() not in FORMATS:
-        raise BadInput(f"{path} cannot be drawn: its name ends in none of {', '.join(FORMATS)}")
-    # Names that the font lacks are shown as boxes, for as long as the process runs.
-    warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-    save(draw(), path)
-    click.echo(f"wrote {path}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.covers import cover_options, take_cover
+from comparity.cli.covers import cover_options, take_cover, write_plot
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -22,7 +22,6 @@ from comparity.cli.options import (
     example_text,
     output_options,
     working,
-    write_plot,
 )
 from comparity.cli.report import put_in_bundle
 from comparity.cli.running import BadInput, SuggestingGroup

@@ -21,19 +21,20 @@ from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read, read_comparisons
+from comparity.tables.typing import Attributes, Column, Comparisons
 from comparity.tables.values import check_lengths, said_true
 
 
 @shows(ComparativeOptions)
 def comparative_separation(
-    comparisons: Any,
+    comparisons: Comparisons,
     *,
-    scores: Any,
-    sensitive_features: Any,
-    evaluators: Any = None,
-    ties: Any = None,
-    reference: Any = None,
-    cluster: Any = None,
+    scores: Column,
+    sensitive_features: Attributes,
+    evaluators: Column | None = None,
+    ties: Column | None = None,
+    reference: Column | None = None,
+    cluster: Attributes | None = None,
     **choices: Any,
 ) -> Audit:
     r"""Test whether a model agrees with judges equally often in every kind of pair.

@@ -24,6 +24,7 @@ from comparity.errors import (
 )
 from comparity.tables.columns import check_option, check_sensitive
 from comparity.tables.frames import is_missing
+from comparity.tables.typing import Column
 from comparity.tables.values import (
     as_array,
     check_lengths,
@@ -52,7 +53,7 @@ def count_position_pairs(
     scores: ArrayLike,
     sensitive: Mapping[str, ArrayLike],
     evaluators: ArrayLike | None = None,
-    tied_pairs: ArrayLike | None = None,
+    tied_pairs: Column | None = None,
     reference: ArrayLike | None = None,
     clusters: Mapping[str, NDArray[Any]] | None = None,
     continuous: bool = False,
@@ -136,7 +137,7 @@ Cell(better='m', worse='f'): Tally(hits=0, trials=1, ties=0)}, {})
     )
 
 
-def _check_positions(pairs: ArrayLike, name: str, n_items: int) -> NDArray[np.int64]:
+def _check_positions(pairs: Column, name: str, n_items: int) -> NDArray[np.int64]:
     try:
         # np.asarray alone would forget a mask.
         array = values_of(pairs, name) if np.ma.is_masked(pairs) else np.asarray(pairs)

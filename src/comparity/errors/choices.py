@@ -55,6 +55,15 @@ class MixedEnginesError(ComparityError, TypeError):
         )
 
 
+class NoRunError(ComparityError, RuntimeError):
+    """A result is to be kept in a tracker, and no run of it was started."""
+
+    def __init__(self, start: str) -> None:
+        super().__init__(
+            "a result is kept in a run.", "no run is active", f"call {start} first, or give run=."
+        )
+
+
 class MissingEngineError(ComparityError, ImportError):
     """A frame was asked for, and the engine that would hold it is not installed."""
 

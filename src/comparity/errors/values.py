@@ -59,7 +59,7 @@ class MissingValueError(ComparityError, ValueError):
         super().__init__(
             f"column {column!r} of the {table} table has missing values.",
             str(offenders),
-            "fill them in or drop these rows yourself; nothing is dropped silently.",
+            "fill them in, or drop these rows: --drop-missing does so, and counts them.",
         )
         self.column = column
         self.offenders = offenders

@@ -29,6 +29,7 @@ from comparity.reports.ranges import RangeAudit
 from comparity.reports.sections import several
 from comparity.results.audit import Audit
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, Result, frame_of_rows
+from comparity.tables.typing import Frame
 
 if TYPE_CHECKING:
     from comparity.reports.sections import Section
@@ -177,7 +178,7 @@ class GateResult(Result):
 
 
 def check(
-    policy: str | Path | Mapping[str, Any] | Policy, *, data: Mapping[str, Any] | None = None
+    policy: str | Path | Mapping[str, Any] | Policy, *, data: Mapping[str, Frame] | None = None
 ) -> GateResult:
     """Make every audit of a policy and say whether all of them let a change pass.
 

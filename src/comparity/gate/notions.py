@@ -18,9 +18,11 @@ from comparity.ranking.audit import PanelForm
 from comparity.relative.options import RatersForm, RelativeForm
 from comparity.reports.ranges import RangeAudit
 from comparity.results.audit import Audit, JudgedResult
+from comparity.results.dropped import gaps_of, with_dropped
 from comparity.results.options import REQUIRED, AuditOptions, Choice, Options, declared_choices
 from comparity.separation.options import SeparationForm
-from comparity.tables.files import read_table
+from comparity.tables.complete import CompleteFile
+from comparity.tables.files import complete_tables, read_table
 
 Auditable = Audit | JudgedResult | RangeAudit
 """A result that was judged."""
@@ -33,6 +35,8 @@ TEXT, NAMES, NUMBER, WHOLE, FLAG = (
     "true or false",
 )
 VALUE, LOOKS = "text or a number", "two whole numbers"
+DROP = "drop_missing"
+"""Key of every audit: whether rows with a missing value are dropped, and counted."""
 
 
 def what_it_holds(one: Choice) -> str:
@@ -136,11 +140,21 @@ class Notion:
     ) -> Auditable:
         """Make the audit from files, or from frames that stand in for them."""
         home, named = import_module(self.module or f"comparity.{self.name}.audit"), files.values()
+        own = {key: value for key, value in choices.items() if key != DROP}
+        tables = {role: data.get(name, folder / name) for role, name in files.items()}
+        gaps = gaps_of(self.form, own) if choices.get(DROP) else None
+        if gaps is not None:
+            tables = complete_tables(gaps, tables, files)
         make: Callable[..., Auditable] = getattr(home, self.function)
-        if not any(name in data for name in named):
-            return make(*(folder / name for name in named), **choices)
-        make = getattr(home, self.function.replace("file", "frame"))
-        return make(*(data[n] if n in data else read_table(folder / n) for n in named), **choices)
+        if any(name in data for name in named):
+            make = getattr(home, self.function.replace("file", "frame"))
+            paths = (Path, CompleteFile)
+            tables = {
+                role: read_table(one) if isinstance(one, paths) else one
+                for role, one in tables.items()
+            }
+        found = make(*tables.values(), **own)
+        return with_dropped(found, gaps.found) if gaps is not None and gaps.found else found
 
 
 NOTIONS = {

@@ -22,6 +22,7 @@ from comparity.errors import (
 )
 from comparity.gate.notions import (
     COMMON,
+    DROP,
     FLAG,
     LOOKS,
     NAMES,
@@ -207,7 +208,8 @@ def _audit(content: Any, place: int, settings: Mapping[str, Any]) -> AuditPolicy
     open_means = choices.pop(UNDECIDED)
     files = kind.named_files(choices)
     try:
-        taken = {key: kind.as_taken(key, value) for key, value in choices.items()}
+        drop = {DROP: choices.pop(DROP)} if DROP in choices else {}
+        taken = {key: kind.as_taken(key, value) for key, value in choices.items()} | drop
     except ComparityError as error:
         raise PolicyAuditError(name, error) from error
     return AuditPolicy(
@@ -242,7 +244,9 @@ def _name(content: Mapping[str, Any], where: str) -> str:
 def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
     """Refuse keys that are unknown, missing or of another type."""
     common = {key: holds for key, holds in COMMON.items() if key in declared_choices(kind.form)}
-    known = {**common, UNDECIDED: "text", **kind.roles, **kind.keys}
+    # Logs of judges are no tables with columns.
+    drop = {} if kind.takes_several else {DROP: FLAG}
+    known = {**common, UNDECIDED: "text", **drop, **kind.roles, **kind.keys}
     _check_types(where, choices, known)
     for key in kind.required:
         if key not in choices:

@@ -36,6 +36,7 @@ from comparity.tables.columns import BLANKS, check_sensitive, labelled_columns
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.frames import text_of
+from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import binary, check_lengths, factorise, numbers, rows_of
 
 FOUR_FIFTHS = 0.8
@@ -47,10 +48,10 @@ Coded = tuple[NDArray[np.int64], list[str]]
 
 @shows(ImpactOptions)
 def impact_ratios(
-    selected: Any = None,
+    selected: Column | None = None,
     *,
-    sensitive_features: Any,
-    scores: Any = None,
+    sensitive_features: Attributes,
+    scores: Column | None = None,
     positive: Any = None,
     **choices: Any,
 ) -> ImpactRatios:

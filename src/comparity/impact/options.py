@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from comparity.errors import Option, OptionError
 from comparity.results.options import Options, choice, column
@@ -32,6 +32,9 @@ class ImpactOptions(Options):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpactForm(ImpactOptions):
     """The same of a frame or a file: which columns are what."""
+
+    # People of an unknown group are counted.
+    MAY_LACK: ClassVar[tuple[str, ...]] = ("sensitive",)
 
     selected: str | None = column("Column that says who was selected.", None)
     score: str | None = column("Column with a score: rates above its median.", None)

@@ -42,6 +42,7 @@ from comparity.tables.columns import open_table
 from comparity.tables.features import as_array, check_apart, named_attributes, placed_features
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.frames import collect_columns, text_of
+from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import (
     check_groups,
     check_lengths,
@@ -57,13 +58,13 @@ CLUSTER_RESAMPLES = 500
 
 @shows(MetricsOptions)
 def fairness_metrics(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Column,
+    y_pred: Column,
     *,
-    sensitive_features: Any,
+    sensitive_features: Attributes,
     privileged: Any,
-    X: Any = None,
-    compare: Any = None,
+    X: Matrix | None = None,
+    compare: Column | None = None,
     kinds: Sequence[str] = (),
     positive: Any = None,
     threshold: float | None = None,
@@ -211,13 +212,13 @@ def _notes(metrics: Sequence[MetricValue], neighbours: NeighbourCounts | None) -
 
 
 def select_metrics(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Column,
+    y_pred: Column,
     *,
-    sensitive_features: Any,
+    sensitive_features: Attributes,
     privileged: Any,
     kinds: Sequence[str] = KINDS[:2],
-    X: Any = None,
+    X: Matrix | None = None,
     **choices: Any,
 ) -> Selection:
     """Choose the few metrics to report for this data and model, each with the reason.

@@ -23,6 +23,7 @@ from comparity.reports.sections import Grid, Section, percent, several
 from comparity.results.options import provenance, shows
 from comparity.tables.features import as_array, check_apart
 from comparity.tables.files import file_sha256, read_table
+from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups
 
 if TYPE_CHECKING:
@@ -90,7 +91,12 @@ class ClassMetrics(MetricsAnswer):
 
 @shows(MetricsOptions)
 def class_metrics(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, privileged: Any, **choices: Any
+    y_true: Column,
+    y_pred: Column,
+    *,
+    sensitive_features: Attributes,
+    privileged: Any,
+    **choices: Any,
 ) -> ClassMetrics:
     """Work out the published metrics of decisions among classes, each class against the rest.
 

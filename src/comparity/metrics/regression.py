@@ -39,6 +39,7 @@ from comparity.results.options import provenance, shows
 from comparity.tables.columns import labelled_columns
 from comparity.tables.features import as_array, check_apart
 from comparity.tables.files import file_sha256, read_table
+from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import bounded_numbers, check_groups, check_lengths, group_codes
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ FEWEST = {"mean error": 2, "mean absolute error": 2, "residual correlation": 4}
 
 @shows(RegressionOptions)
 def regression_metrics(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, **choices: Any
+    y_true: Column, y_pred: Column, *, sensitive_features: Attributes, **choices: Any
 ) -> RegressionMetrics:
     """Compare the errors of predictions that are numbers between groups.
 

@@ -96,6 +96,7 @@ class MetricStudy(MetricsAnswer):
     differences: tuple[str, ...] = ()
     redundancy: tuple[Redundancy, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self) -> Section:
         """Return what is told of this answer."""

@@ -24,18 +24,19 @@ from comparity.results.options import shows
 from comparity.tables.columns import labelled_columns
 from comparity.tables.features import NAMES, as_array, labelled_items, one_attribute
 from comparity.tables.files import read_table
+from comparity.tables.typing import Attributes, Column
 
 
 @shows(PairwiseOptions)
 def pairwise_accuracy(
-    y_true: Any,
-    y_score: Any,
+    y_true: Column,
+    y_score: Column,
     *,
-    sensitive_features: Any,
-    queries: Any = None,
-    sample_weight: Any = None,
+    sensitive_features: Attributes,
+    queries: Column | None = None,
+    sample_weight: Column | None = None,
     no_group: Any = None,
-    cluster: Any = None,
+    cluster: Attributes | None = None,
     **choices: Any,
 ) -> PairwiseAccuracy:
     r"""Return how often scores order pairs as labels do, by group, and audit it.

@@ -30,11 +30,16 @@ from comparity.tables.features import (
     one_attribute,
 )
 from comparity.tables.files import read_table
+from comparity.tables.typing import Attributes, Column
 
 
 @shows(ParityOptions)
 def pairwise_parity(
-    y_score: Any, *, sensitive_features: Any, queries: Any = None, **choices: Any
+    y_score: Column,
+    *,
+    sensitive_features: Attributes,
+    queries: Column | None = None,
+    **choices: Any,
 ) -> Audit:
     r"""Test whether every two groups are equally likely to have the higher score, without labels.
 

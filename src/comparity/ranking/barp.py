@@ -52,6 +52,7 @@ from comparity.ranking.sharpness import (
 )
 from comparity.ranking.simple_models import facts_of
 from comparity.tables.columns import check_option
+from comparity.tables.typing import Attributes, Column, Comparisons
 
 Floats = NDArray[np.float64]
 
@@ -68,17 +69,17 @@ SEATS = "Trusted evaluators share one seat effect; those of others are differenc
 
 
 def barp(
-    comparisons: Any,
+    comparisons: Comparisons | Judgments,
     *,
-    evaluators: Any,
-    sensitive_features: Any = None,
-    numbers: Any = None,
+    evaluators: Column | None,
+    sensitive_features: Attributes | None = None,
+    numbers: Attributes | None = None,
     reference: Any = None,
     anchor: Any = EQUAL_MEANS,
-    ties: Any = None,
-    seats: Any = None,
+    ties: Column | None = None,
+    seats: Column | None = None,
     seat_by_evaluator: bool = False,
-    cluster: Any = None,
+    cluster: Attributes | None = None,
     score_prior: float | str | None = MARGINAL_LIKELIHOOD,
     bias_prior: float | str | None = BIAS_SD,
     intersections: Any = None,

@@ -44,16 +44,17 @@ from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
+from comparity.tables.typing import Attributes, Column, Comparisons
 
 Floats = NDArray[np.float64]
 
 
 def crowd_bt(
-    comparisons: Any,
+    comparisons: Comparisons | Judgments,
     *,
-    evaluators: Any,
+    evaluators: Column | None,
     n_items: int | None = None,
-    ties: Any = None,
+    ties: Column | None = None,
     score_prior: float | None = DEFAULT_SD,
     reliability_prior: tuple[float, float] = DEFAULT_BETA,
     virtual_node: float = 0.0,
@@ -235,11 +236,11 @@ def mixture_ranking(
 
 
 def factor_bt(
-    comparisons: Any,
+    comparisons: Comparisons | Judgments,
     *,
-    evaluators: Any,
-    sensitive_features: Any,
-    ties: Any = None,
+    evaluators: Column | None,
+    sensitive_features: Attributes,
+    ties: Column | None = None,
     score_prior: float | None = DEFAULT_SD,
     slope_prior: float | None = DEFAULT_SD,
     attention_prior: tuple[float, float] = DEFAULT_BETA,

@@ -38,7 +38,7 @@ from comparity.results.plain import INLINE
 from comparity.results.result import Result
 from comparity.tables.columns import check_option, check_sensitive
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.layouts import ComparisonTable, read_comparisons
+from comparity.tables.layouts import ComparisonTable, read_comparisons, to_comparisons
 from comparity.tables.values import group_codes, numbers
 
 if TYPE_CHECKING:
@@ -359,6 +359,16 @@ def _reliability(comparisons: str | Path, form: RankForm) -> RankingReliability:
     who = "evaluator" if drawn.has_evaluators else None
     judged = judgments_from_frames(drawn.frame, evaluator=who, tied="tied")
     return ranking_reliability(judged, seed=form.seed)
+
+
+def rank_layout(comparisons: Any, items: Any = None, **choices: Any) -> RankedPanel:
+    """Rank items from frames of any engine, of any layout; `choices` as in :func:`rank_files`."""
+    form = RankForm(**choices)
+    read = to_comparisons(comparisons, **form.layout_of_comparisons())
+    panel = rank_table(read, items, form)
+    return panel.with_provenance(
+        version=__version__, layout=read.layout, columns=dict(read.columns), notes=list(read.notes)
+    )
 
 
 def rank_table(read: ComparisonTable, items: Any, form: RankForm) -> RankedPanel:

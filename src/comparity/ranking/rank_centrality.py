@@ -12,8 +12,6 @@ distribution :math:`\pi` does not depend on c; under a Bradley-Terry model it te
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
@@ -27,6 +25,7 @@ from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 from comparity.ranking.simple_models import log_likelihood_at
 from comparity.tables.columns import check_option
+from comparity.tables.typing import Column, Comparisons
 
 Floats = NDArray[np.float64]
 
@@ -107,10 +106,10 @@ SMOOTHED = ("compared", "all")
 
 
 def rank_centrality(
-    comparisons: Any,
+    comparisons: Comparisons | Judgments,
     *,
     n_items: int | None = None,
-    ties: Any = None,
+    ties: Column | None = None,
     smoothing: float = 0.5,
     smoothed: str = "compared",
     teleport: float = 0.0,

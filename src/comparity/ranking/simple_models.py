@@ -27,15 +27,16 @@ from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 from comparity.results.judging import cluster_notes
+from comparity.tables.typing import Attributes, Column, Comparisons
 
 
 def bradley_terry(
-    comparisons: Any,
+    comparisons: Comparisons | Judgments,
     *,
     n_items: int | None = None,
-    ties: Any = None,
-    seats: Any = None,
-    cluster: Any = None,
+    ties: Column | None = None,
+    seats: Column | None = None,
+    cluster: Attributes | None = None,
     prior: float | str | None = MARGINAL_LIKELIHOOD,
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -212,10 +213,10 @@ BRADLEY_TERRY = RankingModel(
 
 
 def elo(
-    comparisons: Any,
+    comparisons: Comparisons | Judgments,
     *,
     n_items: int | None = None,
-    ties: Any = None,
+    ties: Column | None = None,
     k_factor: float = 32.0,
     start: float = 1500.0,
     scale: float = 400.0,
@@ -312,7 +313,9 @@ def _is_number(value: Any) -> bool:
     return real and math.isfinite(value)
 
 
-def win_rate(comparisons: Any, *, n_items: int | None = None, ties: Any = None) -> Ranking:
+def win_rate(
+    comparisons: Comparisons | Judgments, *, n_items: int | None = None, ties: Column | None = None
+) -> Ranking:
     r"""Score items by the share of their comparisons that they won; a tie is half a win.
 
     .. math:: p_i = \frac{w_i + t_i / 2}{n_i}

@@ -54,6 +54,7 @@ from comparity.tables.features import (
     names_of,
 )
 from comparity.tables.files import read_table
+from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups
 
 # From this leverage on a slope has so few degrees of freedom that little is found.
@@ -62,16 +63,16 @@ HIGH_LEVERAGE = 0.2
 
 @shows(RelativeOptions)
 def differential_parity(
-    first: Any,
-    second: Any,
+    first: Column,
+    second: Column,
     *,
-    sensitive_features: Any,
+    sensitive_features: Attributes,
     names: tuple[str, str] | None = None,
     reference: Any = None,
     labels: bool = False,
     order: Sequence[Any] | None = None,
     separator: str | None = None,
-    cluster: Any = None,
+    cluster: Attributes | None = None,
     **choices: Any,
 ) -> DifferentialParity:
     r"""Test whether the difference of two sets of decisions is independent of the group.

@@ -41,19 +41,20 @@ from comparity.tables.features import (
 )
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.frames import Columns
+from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import bounded_numbers, check_lengths
 
 
 @shows(BridgeOptions)
 def biased_bridge(
-    first: Any,
-    second: Any,
+    first: Column,
+    second: Column,
     *,
-    sensitive_features: tuple[Any, Any],
-    features: tuple[Any, Any] | None = None,
+    sensitive_features: tuple[Attributes, Attributes],
+    features: tuple[Matrix, Matrix] | None = None,
     regressor: Any = "ridge",
-    predictions: tuple[Any, Any] | None = None,
-    subjects: tuple[Any, Any] | None = None,
+    predictions: tuple[Column, Column] | None = None,
+    subjects: tuple[Column, Column] | None = None,
     names: tuple[str, str] = SIDES,
     reference: Any = None,
     **choices: Any,
@@ -132,13 +133,13 @@ def biased_bridge(
 
 
 def unbiased_bridge(
-    first: Any,
-    second: Any,
+    first: Column,
+    second: Column,
     *,
-    sensitive_features: tuple[Any, Any],
-    features: tuple[Any, Any] | None = None,
+    sensitive_features: tuple[Attributes, Attributes],
+    features: tuple[Matrix, Matrix] | None = None,
     regressor: Any = "ridge",
-    predictions: tuple[Any, Any] | None = None,
+    predictions: tuple[Column, Column] | None = None,
     names: tuple[str, str] = SIDES,
     reference: Any = None,
     alpha: float = 0.05,

@@ -33,6 +33,7 @@ from comparity.results.options import shows
 from comparity.tables.features import named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.frames import open_frame
+from comparity.tables.typing import Attributes, Raters
 from comparity.tables.values import check_groups
 
 # Below this many subtractions no progress is shown.
@@ -41,12 +42,12 @@ LONG = 50_000_000
 
 @shows(RatersOptions)
 def compare_raters(
-    decisions: Any,
+    decisions: Raters,
     *,
-    sensitive_features: Any,
+    sensitive_features: Attributes,
     reference: Any = None,
     order: Sequence[Any] | None = None,
-    cluster: Any = None,
+    cluster: Attributes | None = None,
     **choices: Any,
 ) -> RaterParity:
     """Test differential parity of every two of many decision makers.

@@ -97,11 +97,14 @@ class Rehearsal(Result):
     leaks : mapping of str to mapping
         By decision maker, features that are copies of its decisions, with the share of the variance
         that each explains.
+    provenance : mapping
+        What was dropped before, where that was asked for.
     """
 
     cases: tuple[RehearsedCase, ...]
     splits: int
     leaks: Leaks = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         "cases_in_a_split": "n_cases",

@@ -226,7 +226,7 @@ def fill_outline(
     --------
     >>> report = fill_outline("plain", {}, {"audit.auditor": "A. Lovelace"})
     >>> report.points[1].known, report.n_gaps
-    (('A. Lovelace',), 7)
+    (('Who made the audit: A. Lovelace',), 7)
     """
     outline, given = read_outline(name), dict(facts or {})
     told = [(label, result, result.to_dict()) for label, result in results.items()]

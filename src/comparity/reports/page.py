@@ -22,6 +22,7 @@ from comparity.reports.charts import KINDS
 from comparity.reports.cover import Cover, data_facts, overall_verdict
 from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
 from comparity.reports.sections import Section, clip
+from comparity.results.dropped import dropped_sentence
 from comparity.results.result import Result, read_result
 
 if TYPE_CHECKING:
@@ -111,8 +112,10 @@ def _section(result: Result, shown: Section, name: str) -> dict[str, Any]:
     inner = content.get("after") or {}
     known = content.get("provenance") or inner.get("provenance")
     provenance = json.dumps(known, indent=2, ensure_ascii=False, default=str) if known else ""
+    dropped = [one for one in [dropped_sentence(content)] if one]
     return {
         **{part.name: getattr(shown, part.name) for part in fields(shown)},
+        "sentences": (*shown.sentences, *dropped),
         "name": name,
         "data": data_facts(content if content.get("provenance") else inner),
         "sources": [visible(line) for line in sources_of(content)],

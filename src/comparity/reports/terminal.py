@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len, chop_cells
@@ -20,6 +21,7 @@ from rich.text import Text
 
 from comparity.reports.charts import KINDS
 from comparity.reports.sections import Grid, count, shorten_words
+from comparity.results.dropped import INNER, dropped_sentence
 from comparity.results.result import Result
 
 # In the order in which a reader wants to know of them.
@@ -51,7 +53,8 @@ PHRASE = re.compile(
 def view(result: Result) -> RenderableType:
     """Lay out a result: the answer, what it means, tables, and what the reader must know."""
     section = result.section()
-    meaning, *basis = map(shorten_words, section.sentences or ("",))
+    told = [*(section.sentences or ("",)), *filter(None, [dropped_sentence(_content(result))])]
+    meaning, *basis = map(shorten_words, told)
     return Group(
         Text(shorten_words(section.headline), style=COLOUR[section.kind]),
         *([Text(meaning)] if meaning else []),
@@ -59,6 +62,16 @@ def view(result: Result) -> RenderableType:
         *_view_grids((*section.signs, *section.grids)),
         *_view_lists(section.lists),
     )
+
+
+def _content(answer: Any) -> dict[str, Any]:
+    """Return what is needed of the plain data to say what was dropped, without all of them."""
+    found = {name: getattr(answer, name, None) for name in ("provenance", *INNER)}
+    return {
+        name: _content(one) if is_dataclass(one) else one
+        for name, one in found.items()
+        if one is not None
+    }
 
 
 def as_text(result: Result) -> str:

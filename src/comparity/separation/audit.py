@@ -40,6 +40,7 @@ from comparity.separation.options import SeparationForm, SeparationOptions, chec
 from comparity.separation.rates import GroupRate, class_rates, rates_of
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
+from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups, qualified
 
 UNCLUSTERED = "Rows are taken to be independent of each other."
@@ -51,13 +52,13 @@ CLUSTERED = (
 
 @shows(SeparationOptions)
 def separation(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Column,
+    y_pred: Column,
     *,
-    sensitive_features: Any,
+    sensitive_features: Attributes,
     positive: Any = None,
     threshold: float | None = None,
-    cluster: Any = None,
+    cluster: Attributes | None = None,
     **choices: Any,
 ) -> Audit:
     r"""Test whether true and false positive rates are equal in all groups.

@@ -1,4 +1,4 @@
-"""Files as tables and back: CSV, TSV, Parquet and JSON lines, read and written by DuckDB.
+"""Files as tables and back: CSV, TSV, Parquet and JSON lines by DuckDB; workbooks are read, too.
 
 Ids and groups in text files stay text (``007``, ``NA`` and ``None`` survive); only an empty cell is
 missing. A path names one file on this machine; patterns and addresses are refused unless asked for.
@@ -29,6 +29,7 @@ from comparity.errors import (
     UnsupportedFileError,
 )
 from comparity.tables.columns import Table
+from comparity.tables.complete import CompleteFile, Gaps
 from comparity.tables.frames import (
     check_names,
     collect_columns,
@@ -39,8 +40,9 @@ from comparity.tables.frames import (
 )
 from comparity.tables.json_records import relate_records
 from comparity.tables.outputs import replace_file
+from comparity.tables.workbooks import WORKBOOKS, read_workbook
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", *WORKBOOKS)
 # A folder called pred=1 would become a column.
 IGNORE_FOLDERS = {"hive_partitioning": False}
 # What no cell says. To DuckDB an empty cell too many at the end of a row is nothing, unless
@@ -68,7 +70,9 @@ def read_table(
     Parameters
     ----------
     path : path
-        A CSV, TSV, Parquet or JSON lines file; text files may be compressed (``.gz``).
+        A CSV, TSV, Parquet or JSON lines file, or a workbook such as Excel's with one sheet; text
+        files may be compressed (``.gz``). Of a
+        :class:`~comparity.tables.complete.CompleteFile` rows with gaps are dropped and counted.
     allow_remote : bool
         Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
     typed : bool
@@ -94,7 +98,33 @@ def read_table(
         relation = _relation(name if remote else local_file(name), name, remote=remote, typed=typed)
         relation = _strip_names(relation)
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
-    return frame
+    return path.read(frame) if isinstance(path, CompleteFile) else frame
+
+
+def complete_tables(
+    gaps: Gaps, tables: Mapping[str, Any], names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return paths and frames, by role, that give only rows without gaps.
+
+    Parameters
+    ----------
+    gaps : Gaps
+        Which rows to drop; what is dropped is counted in it.
+    tables : mapping of str to path or frame
+        By role. ``items`` are looked at first: comparisons of those that are dropped go, too.
+    names : mapping of str to str, optional
+        What frames are called; their roles by default.
+    """
+    kept: dict[str, Any] = {}
+    for role in sorted(tables, key=lambda one: one != "items"):
+        table = tables[role]
+        if isinstance(table, str | os.PathLike):
+            kept[role] = CompleteFile(os.fspath(table), gaps)
+            if role == "items":
+                read_table(kept[role])
+        else:
+            kept[role] = gaps.drop(table, (names or {}).get(role, role))
+    return {role: kept[role] for role in tables}
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
@@ -136,6 +166,8 @@ def _relation(source: str, name: str, *, remote: bool, typed: bool) -> Any:
         return _text_relation(source, name, choices, remote=remote)
     if ending == ".parquet" and not zipped:
         return _parquet_relation(source, name)
+    if ending in WORKBOOKS and not zipped and not remote:
+        return read_workbook(name).to_native()
     if ending in {".jsonl", ".ndjson", ".json"}:
         reader = connection()
         return relate_records(reader, source, name, zipped=zipped, remote=remote, typed=typed)

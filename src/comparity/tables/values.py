@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from comparity.errors import (
     BlankNameError,
@@ -26,6 +26,7 @@ from comparity.errors import (
 from comparity.errors.spelling import BLANKS
 from comparity.tables.columns import FALSE_WORDS, SHOWN, TRUE_WORDS
 from comparity.tables.frames import is_missing, text_of
+from comparity.tables.typing import Column
 
 Codes = NDArray[np.int64]
 
@@ -39,7 +40,7 @@ MOST_GROUPS = 50
 """More groups give more than 2,400 tests, which share one false-alarm rate."""
 
 
-def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
+def as_array(values: Column, name: str, table: str = "array") -> NDArray[Any]:
     """Return a one-dimensional array that keeps the values as they were given."""
     array = values_of(values, name, table)
     if array.ndim != 1:
@@ -48,7 +49,7 @@ def as_array(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]
     return array
 
 
-def values_of(values: ArrayLike, name: str, table: str = "array") -> NDArray[Any]:
+def values_of(values: Column, name: str, table: str = "array") -> NDArray[Any]:
     """Return an array of the values as they were given: what is missing or masked stays so."""
     if not hasattr(values, "__array__"):
         return _of_list(values, name, table)

@@ -22,6 +22,7 @@ from comparity.errors import (
 )
 from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
+from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import check_lengths, group_codes
 from comparity.training.rate_duals import RateDual, joint_normal, lay_out_dual, ratio
 from comparity.training.rows import features_to_fit, features_to_score, sensitive_column
@@ -114,7 +115,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     samples: int = 20
     random_state: Any = None
 
-    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> Self:
+    def fit(self, X: Matrix, y: Column, sensitive_features: Attributes | None = None) -> Self:
         """Find bounds and multipliers.
 
         Parameters
@@ -141,7 +142,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.groups_: tuple[str, ...] = tuple(names)
         return self._with_groups(X, positive, codes == 1)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Matrix) -> Floats:
         """Return t(x): positive where the second label is predicted."""
         features = features_to_score(self, X)
         shares = self._posterior.probabilities(features)
@@ -149,7 +150,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(shares[:, 1] - 0.5)
         return self._dual(shares, *self.bounds_).decision(self.multipliers_)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Matrix) -> NDArray[Any]:
         """Return the predicted labels."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(np.int64)])

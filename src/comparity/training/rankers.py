@@ -17,6 +17,7 @@ from comparity.errors import ConstantLabelError, OptionError
 from comparity.errors.fits import InfeasibleGoalWarning, MissingSensitiveError
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import text_of
+from comparity.tables.typing import Column, Matrix
 from comparity.tables.values import as_array, bounded_numbers, check_lengths, group_codes, numbers
 from comparity.training.fitting import account, fit_score, prepare_rows
 from comparity.training.goals import Choices, check_number, choices_of
@@ -279,7 +280,13 @@ class FairRanker(FairScorer):
     (True, True)
     """
 
-    def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Matrix,
+        y: Column,
+        queries: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> float:
         """Return the share of pairs ordered as labels say; equal scores are not.
 
         Parameters

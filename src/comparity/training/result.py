@@ -225,6 +225,8 @@ class Weighing(TrainingAnswer):
         By group and label, where labels are classes.
     notes : tuple of str
         What the reader must know.
+    provenance : mapping
+        What was dropped before, where that was asked for.
     """
 
     method: str
@@ -235,6 +237,7 @@ class Weighing(TrainingAnswer):
     largest: float
     cells: tuple[WeighedCell, ...] = ()
     notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row for each group and label."""

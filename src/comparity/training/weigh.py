@@ -34,6 +34,7 @@ from comparity.errors.fits import LabelAbsentError, MissingCombinationWarning
 from comparity.tables.columns import check_option
 from comparity.tables.features import UNNAMED, as_array, named_attributes
 from comparity.tables.frames import is_missing, of_engine, text_of
+from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import as_array as checked_array
 from comparity.tables.values import (
     binary,
@@ -48,7 +49,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-def reweighing(y: Any, *, sensitive_features: Any) -> Floats:
+def reweighing(y: Column, *, sensitive_features: Attributes) -> Floats:
     r"""Return weights that make the label independent of the group.
 
     .. math:: w(a, y) = \frac{|A = a| \cdot |Y = y|}{n \, |A = a, Y = y|}
@@ -105,7 +106,9 @@ def independence_weights(group: Codes, label: Codes) -> Floats:
     return _rescale((expected / np.maximum(table, 1))[group, label])
 
 
-def fair_balance(y: Any, *, sensitive_features: Any, equal_groups: bool = False) -> Floats:
+def fair_balance(
+    y: Column, *, sensitive_features: Attributes, equal_groups: bool = False
+) -> Floats:
     r"""Return weights that make all labels equally frequent within every group.
 
     .. math:: w(a, y) = \frac{|A = a|}{k \, |A = a, Y = y|}
@@ -151,9 +154,9 @@ def balancing_weights(group: Codes, label: Codes, *, equal_groups: bool) -> Floa
 
 
 def fair_reweighing(
-    y: Any,
+    y: Column,
     *,
-    sensitive_features: Any,
+    sensitive_features: Attributes,
     density: str = "neighbours",
     radius: float = 0.5,
     bandwidth: float = 0.2,
