@@ -57,8 +57,7 @@ from comparity.tables.typing import Attributes, Column, Comparisons
 Floats = NDArray[np.float64]
 
 BIAS_SD = 10.0
-"""Default SD of evaluators' biases about their mean: wide, so that tests and intervals are not
-drawn toward the other evaluators, and finite where an evaluator always chose one group."""
+"""Default SD of biases about their mean: wide, lest they be drawn toward other evaluators'."""
 
 CORRECTED = (
     "Biases are corrected for the errors of the scores, which pull them toward zero; "
