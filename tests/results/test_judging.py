@@ -81,3 +81,11 @@ def test_items_are_asked_for_in_both_roles() -> None:
     assert f"unless {math.ceil(needed / 2):,} better and as many worse ones are seen" in test.reason
     enough = replace(few, smallest_role=math.ceil(needed / 2))
     assert judge([enough], alpha=alpha, margin=margin, n=10**5, n_items=1000)[0].finding == WITHIN
+
+
+@pytest.mark.parametrize("planned", [2, 3])
+def test_every_look_before_the_last_leaves_some_of_the_level_to_later_ones(planned: int) -> None:
+    tallies = Tally(400, 1000), Tally(350, 1000)
+    levels = [judged(*tallies, looks=(look, planned)).level for look in range(1, planned + 1)]
+    assert judged(*tallies).level == pytest.approx(1 - ALPHA)
+    assert all(level > 1 - ALPHA + 1e-4 for level in levels)
