@@ -13,6 +13,8 @@ import comparity
 from comparity.results.result import HOMES, Result
 
 NO_PICTURE = {
+    "Bundle": "a list of files and hashes",
+    "Report": "points with what is known of each; results on its page have pictures",
     "GateResult": "a list of audits, each with a picture of its own",
     "Installation": "a list of versions",
     "RankingPolicy": "rankings with their probabilities, which its page lists",

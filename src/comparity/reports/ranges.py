@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.inference.gap_tests import Interval
 from comparity.reports.charts import KINDS
 from comparity.reports.sections import Grid, Section, clip, count, interval, percent, several
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, Result, frame_of_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +134,12 @@ class RangeAudit(Result):
         names = ("name", "value", "low", "high", "finding")
         rows = [{name: getattr(test, name) for name in names} for test in self.tests]
         return frame_of_rows(rows, backend)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the answer that the numbers are from."""
+        answer: Any = self.answer
+        drawn: Axes = answer.plot(ax)
+        return drawn
 
 
 def _told(tests: Sequence[JudgedRange]) -> str:
