@@ -81,7 +81,7 @@ NOT_DECIDING = {
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
         ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E ranking.mixtures.EDGE
         ranking.mixtures.LARGEST_LOG_RATIO ranking.mixtures.SMALLEST_CHANCE
-        planning.graded.POINTS
+        planning.graded.POINTS planning.graded.SMALLEST
         relative.overlap.COLLINEAR relative.prediction.LAST_DIGITS
         relative.slopes.ALONE
         separation.information.SAME

@@ -125,6 +125,23 @@ def test_gaps_that_come_from_quality_alone_are_noted() -> None:
     assert not any("distributed differently" in note for note in unlike.notes)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"quality_spread": [0.01, 100], "model_error": [100, 0.01]},
+        {"model_shift": [0, 100]},
+        {"model_error": [0.01, 0.01], "judge_error": 100},
+        {"quality_mean": [0, 6], "n_items": 2},
+        {"shares": [1 / 3] * 3, "quality_spread": [1, 2, 3], "model_error": [1, 1, 1]},
+    ],
+)
+def test_odd_worlds_have_a_power(odd: dict[str, Any]) -> None:
+    world = {"shares": [0.5, 0.5], "quality_spread": [1, 1], "model_error": [0.6, 0.9]}
+    for margin in (None, 0.05):
+        plan = plan_comparative(**{**world, "n_pairs": 500, "margin": margin, **odd})
+        assert 0 <= plan.power <= 1
+
+
 def test_a_plan_of_graded_quality_is_read_back() -> None:
     plan = plan_comparative(
         shares=[0.5, 0.5], quality_spread=[1, 1], model_error=[0.6, 0.9], n_items=500, n_pairs=800
@@ -144,6 +161,7 @@ def test_a_plan_of_graded_quality_is_read_back() -> None:
         ({"quality_mean": [0, 0, 0]}, "one value per group"),
         ({"model_error": [0.6, 0.0]}, "from 0.01 to 100"),
         ({"judge_error": -1}, "from 0 to 100"),
+        ({"quality_mean": [0, 100]}, "every kind of pair must occur"),
     ],
 )
 def test_assumptions_that_do_not_go_together_are_refused(change: Any, words: str) -> None:

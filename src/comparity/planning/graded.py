@@ -20,6 +20,9 @@ Vector = NDArray[np.float64]
 #: Points of quadrature for quality, and as many for the model's error. Even, so that none is 0.
 POINTS = 40
 
+#: A group that is ahead in fewer pairs than this share is not planned for.
+SMALLEST = 1e-6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedScenario(PairScenario):
@@ -89,6 +92,13 @@ class GradedScenario(PairScenario):
         return meet.ravel()
 
     @property
+    def rarest_order(self) -> tuple[float, int, int]:
+        """How often the group that is ahead most rarely is, and the two groups."""
+        orders = self._moments.orders
+        better, worse = np.unravel_index(int(orders.argmin()), orders.shape)
+        return float(orders[better, worse]), int(better), int(worse)
+
+    @property
     def keeps_separation(self) -> bool:
         """Whether the model errs alike in all groups, given quality."""
         return len(set(self.model_error)) == 1 == len(set(self.model_shift))
@@ -102,7 +112,7 @@ class GradedScenario(PairScenario):
         # What an item explains as the better and as the worse one is counted above.
         explained = np.array([np.diag(one) for one in moments.covariances]).sum(axis=0)
         rates, orders = moments.rates.ravel(), moments.orders.ravel()
-        left = np.maximum(rates * (1 - rates) / orders - explained, 0)
+        left = np.maximum(rates * (1 - rates) / np.maximum(orders, SMALLEST) - explained, 0)
         added[np.diag_indices_from(added)] += left / np.outer(items, items).ravel()
         return added
 
@@ -157,7 +167,8 @@ def find_moments(groups: tuple[tuple[float, ...], ...], judge_error: float) -> Q
         raised = np.array((mean + shift - other - lift) / scored)
         orders[a, b] = ndtr(ahead)
         both = normal_orthant(ahead, raised, common / (seen * scored))
-        rates[a, b] = both / orders[a, b]
+        # Plans refuse groups that hardly ever are ahead; there is no rate of such pairs.
+        rates[a, b] = np.clip(both / np.maximum(orders[a, b], SMALLEST), 0, 1)
     covariances = tuple(_covariance(groups, place, noise, rates, orders) for place in range(n))
     return QualityMoments(rates, orders, covariances)
 
@@ -178,8 +189,8 @@ def _covariance(
         correlation = width**2 / (seen * scored)
         better = normal_orthant(ahead, raised, correlation) - rates[own, other] * ndtr(ahead)
         worse = normal_orthant(-ahead, -raised, correlation) - rates[other, own] * ndtr(-ahead)
-        moves[own, other] += better.ravel() / orders[own, other]
-        moves[other, own] += worse.ravel() / orders[other, own]
+        moves[own, other] += better.ravel() / np.maximum(orders[own, other], SMALLEST)
+        moves[other, own] += worse.ravel() / np.maximum(orders[other, own], SMALLEST)
     cells = moves.reshape(len(groups) ** 2, -1)
     cells = cells - (cells @ weight)[:, None]
     covariance: Vector = (cells * weight) @ cells.T

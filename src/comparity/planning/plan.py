@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from comparity.errors import Option, PlanError
 from comparity.inference.agreement import family_of_cells
 from comparity.inference.power import LARGEST_SIZE, first_step_alpha
-from comparity.planning.graded import GradedScenario
+from comparity.planning.graded import SMALLEST, GradedScenario
 from comparity.planning.options import (
     ComparativePlanOptions,
     GroupPlanOptions,
@@ -206,7 +207,17 @@ def _pair_scenario(options: ComparativePlanOptions, *, graded: bool) -> PairScen
     names = ("n_items", "n_evaluators", "evaluator_lean", "tie_share")
     assumed: dict[str, Any] = {name: getattr(options, name) for name in names} | options.rates
     if options.has_graded_quality:
-        return GradedScenario(**assumed, judge_error=options.judge_error, graded=graded)
+        scenario = GradedScenario(**assumed, judge_error=options.judge_error, graded=graded)
+        share, better, worse = scenario.rarest_order
+        if share < SMALLEST:
+            first, second = options.group_names[better], options.group_names[worse]
+            raise PlanError(
+                "every kind of pair must occur",
+                f"an item of {first!r} is hardly ever better than one of {second!r}",
+                "give means that are closer to each other, or wider spreads: {}",
+                Option("quality_mean"),
+            )
+        return scenario
     return ComparativeScenario(**assumed, graded=graded)
 
 
