@@ -36,7 +36,8 @@ def test_every_pull_of_sharpness_has_its_own_spread_and_outcome(tie: float) -> N
     width = 2 * np.cosh(at_nodes / 2) + tie
     curvature = (2 + tie * np.cosh(at_nodes / 2)) / (2 * width**2)
     tied = TIED if tie else np.empty(0, dtype=bool)
-    pull, weight = mean_pulls(MARGIN, OWN, spread, tied, tie, NODES, SHARES)
+    rule = NODES, SHARES
+    pull, weight = mean_pulls(MARGIN, OWN, spread, tied, tie, rule, rule, 1.0)
     outcome = np.where(TIED & (tie > 0), 0.0, OWN / 2)
     assert pull == pytest.approx((led * lean(at_nodes, tie)) @ SHARES - outcome, abs=1e-11)
     assert weight == pytest.approx((led**2 * curvature) @ SHARES, abs=1e-11)
