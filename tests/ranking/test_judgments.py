@@ -172,3 +172,9 @@ def test_evaluators_named_by_numbers_keep_them(numbers: np.ndarray) -> None:
     assert found.evaluator is not None
     assert found.evaluators.tolist() == sorted(set(numbers.tolist()))
     assert (found.evaluators[found.evaluator] == numbers).all()
+
+
+def test_two_kinds_of_clusters_are_refused_since_errors_would_know_of_one() -> None:
+    shared = {"prompt": ["p", "q", "p"], "page": ["x", "x", "y"]}
+    with pytest.raises(OptionError, match="one kind of clusters"):
+        judgments_of([[0, 1], [1, 2], [2, 0]], cluster=shared)

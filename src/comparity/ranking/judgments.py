@@ -297,6 +297,9 @@ def _assemble(
     tied = _read_ties(ties, len(better))
     if tied is not None and tied.all():
         raise TiesOnlyError(len(tied))
+    if len(clusters) > 1:
+        why = "errors of a ranking allow for one kind of clusters"
+        raise OptionError("cluster", [*clusters], ["one of them"], why)
     return Judgments(
         better=better,
         worse=worse,
