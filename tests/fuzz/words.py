@@ -68,7 +68,8 @@ WORDS = tuple(
 # Options that say how much work is to be done get little of it, always: whoever asks for a million
 # steps waits for them. Those that would use the network or run for minutes are left out.
 WORK = {"steps": st.integers(1, 8).map(str), "permutations": st.integers(0, 19).map(str)}
-LEFT_OUT = {"fetch", "everything", "table", "figure", "part"}
+# A state is written and added to; tests/comparative/test_state.py tries it.
+LEFT_OUT = {"fetch", "everything", "table", "figure", "part", "state"}
 # Right values of options whose type does not say which are right.
 RIGHT = {
     "hidden": ["2", "2,2"],

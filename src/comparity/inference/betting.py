@@ -1,8 +1,7 @@
 r"""An exact test of the gap between two kinds of fresh pairs, which may be read at any moment.
 
 A second witness beside :mod:`comparity.inference.anytime`, which is asymptotic: this one holds for
-any number of judgments and any rates, but only where no item and no evaluator occurs twice, and it
-takes more of them.
+any number of judgments and any rates, but only where no item and no evaluator occurs twice.
 
 The :math:`k`-th outcome of the first kind is set against the :math:`k`-th of the second. Their
 difference :math:`D_k`, between -1 and 1, has the gap for its mean, whatever the outcomes before.
