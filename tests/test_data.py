@@ -155,6 +155,17 @@ def test_comparisons_of_dropped_items_go_and_no_others(
     assert (len(gone), audit.n) == (6, kept.height)
 
 
+def test_judges_that_nobody_named_are_read_and_so_may_not_be_missing(
+    tables: Callable[..., dict[str, Any]],
+) -> None:
+    found = tables(as_files=True)
+    text = found["judgments"].read_text(encoding="utf-8").replace(",x\n", ",\n", 3)
+    found["judgments"].write_text(text, encoding="utf-8")
+    data = comparity.read(found["judgments"], items=found["people"], drop_missing=True)
+    audit = data.comparative(score="model", sensitive="sex")
+    assert "3 of 900 rows of judgments.csv (judge 3)" in dropped_sentence(audit.to_dict())
+
+
 def test_unknown_groups_of_impact_ratios_are_counted_not_dropped(
     tables: Callable[..., dict[str, Any]],
 ) -> None:

@@ -69,7 +69,7 @@ class Gaps:
     def drop(self, native: Any, table: str) -> Any:
         """Return a frame of any engine without the rows that have gaps, and count them."""
         frame, known = open_frame(native, table)
-        used = [name for name in known if _is_read(name, self.columns)]
+        used = [name for name in known if _is_read(name, (*self.columns, *self._found(known)))]
         lacking = {name: _missing(frame, name) for name in used}
         about = [name for name in known if name in {*ITEM_COLUMNS, *used} and name != self.item]
         if self.items and self.item not in known:
@@ -78,6 +78,16 @@ class Gaps:
         if not lacking:
             return native
         return self._filter(frame, lacking, table, known)
+
+    def _found(self, known: Collection[str]) -> list[str]:
+        """Return columns of comparisons that are read though nobody named them."""
+        # Imported here because layouts are read through files, which know of gaps.
+        from comparity.tables.layouts import EVALUATORS
+
+        pair = [name for name in ITEM_COLUMNS if name in known]
+        if not self.item or self.item in known or len(pair) < 2:
+            return []
+        return [*pair, *[name for name in EVALUATORS if name in known][:1]]
 
     def _filter(
         self, frame: Any, lacking: Mapping[str, nw.Expr], table: str, known: Collection[str]
