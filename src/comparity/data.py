@@ -61,7 +61,7 @@ def read(
     >>> rows = [(g, y, p) for g in "fm" for y in (0, 1) for p in [y] * 320 + [1 - y] * 80]
     >>> frame = polars.DataFrame(rows, schema=["sex", "hired", "model"], orient="row")
     >>> read(frame).separation(label="hired", prediction="model", sensitive="sex").finding
-    'undecided'
+    'within the margin'
     """
     return Data(table=table, items=items, drop_missing=drop_missing)
 
