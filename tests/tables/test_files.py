@@ -286,7 +286,7 @@ def test_no_extension_is_fetched_or_loaded_by_itself() -> None:
     [
         ("none.csv", None, FileAccessError, "no such file"),
         ("folder", "", FileAccessError, "a directory"),
-        ("table.xlsx", b"x", UnsupportedFileError, ".csv, .tsv, .parquet"),
+        ("table.docx", b"x", UnsupportedFileError, ".csv, .tsv, .parquet"),
         ("table", b"x", UnsupportedFileError, "ending ''"),
         ("table.parquet.gz", b"x", UnsupportedFileError, ".parquet.gz"),
         ("table.parquet", b"not parquet", UnreadableFileError, "table.parquet"),
