@@ -121,7 +121,7 @@ NOT_DECIDING = {
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
         ranking.likelihood.sharpness.UNKNOWN
-        inference.ratios.LARGEST inference.ratios.SMALLEST
+        inference.ratios.LARGEST inference.ratios.SMALLEST ranking.intervals.TINIEST_ERROR
         ranking.rank_centrality.RESTARTS
     """,
     "a definition": """

@@ -14,6 +14,7 @@ from comparity.results.result import HOMES, Result
 
 NO_PICTURE = {
     "Bundle": "a list of files and hashes",
+    "ChosenPairs": "a list of pairs to judge",
     "Report": "points with what is known of each; results on its page have pictures",
     "GateResult": "a list of audits, each with a picture of its own",
     "Installation": "a list of versions",

@@ -15,6 +15,8 @@ EXACT_RANKS = 20_000
 """Up to so many items every two are compared for rank intervals; above, intervals must not meet."""
 
 
+TINIEST_ERROR = 1e-100
+
 LEAN_VARIANCE = 0.25
 """Variance of leans at which findings that hold at any moment come soonest: leans of half a logit,
 which make 62 of 100 even pairs out of 50."""
@@ -32,7 +34,8 @@ def _quantile(errors: Floats, level: float, *, anytime: bool) -> Floats | float:
     """Return how many errors an interval reaches, at one look or at all moments together."""
     if not anytime:
         return normal_quantile(level)
-    known = np.where(errors > 0, errors, np.nan)
+    # An error whose square is no number any more is as good as any other that is tiny.
+    known = np.where(errors > 0, np.maximum(errors, TINIEST_ERROR), np.nan)
     return np.nan_to_num(boundary(known**-2.0, LEAN_VARIANCE, 1 - level))
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,13 @@ from scipy.stats import t as student
 from comparity.inference.gap_tests import Interval
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.simple_models import bradley_terry
+from comparity.reports.charts import Axis, Mark, Row, RowChart, Tick
+from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section, count, interval, percent, rate, several
 from comparity.results.result import Result, frame_of_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +61,13 @@ class ReliabilityCoefficient:
     value: float
     interval: Interval
     about: str
+
+    @property
+    def mark(self) -> Mark:
+        """Where it stands in a picture; without an interval, on its own."""
+        ends = self.interval if math.isfinite(self.interval.low) else (self.value, self.value)
+        low, high = (min(max(end, 0.0), 1.0) for end in ends[:2])
+        return Mark(kind="plain", x=min(max(self.value, 0.0), 1.0), low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +125,7 @@ class RankingReliability(Result):
                 f"by {several(self.n_evaluators, 'judge')}, of pairs that were not chosen by "
                 "earlier answers.",
             ),
+            charts=(self._chart(),),
             grids=(
                 Grid(
                     title="Reliability",
@@ -129,6 +142,24 @@ class RankingReliability(Result):
                 ),
             ),
         )
+
+    def _chart(self) -> RowChart:
+        return RowChart(
+            title=f"Reliability of the ranking, with {percent(self.level)} intervals",
+            about="; ".join(f"{one.name}: {one.value:.2f}" for one in self.coefficients),
+            axis=Axis(
+                label="correlation, or share of pairs ordered alike",
+                low=0.0,
+                high=1.0,
+                ticks=tuple(Tick(at / 5, f"{at / 5:g}") for at in range(6)),
+            ),
+            rows=tuple(Row(label=one.name, marks=(one.mark,)) for one in self.coefficients),
+            line=1.0,
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the numbers with their intervals."""
+        return draw(self._chart(), ax)
 
 
 def ranking_reliability(
