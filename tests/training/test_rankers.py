@@ -359,7 +359,7 @@ def test_a_weighted_score_counts_repeated_rows(task, within: bool) -> None:
     weights = np.random.default_rng(0).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), weights)
     expected = model.score(X[rows], y[rows], queries=None if queries is None else query[rows])
-    assert model.score(X, y, queries, weights) == pytest.approx(expected)
+    assert model.score(X, y, queries=queries, sample_weight=weights) == pytest.approx(expected)
 
 
 def test_whole_queries_are_held_out(task) -> None:

@@ -125,11 +125,15 @@ class EmptyCellError(ComparityError, ValueError):
 class MissingSensitiveError(ComparityError, TypeError):
     """A goal about groups was set, and no groups were given."""
 
-    def __init__(self, goal: object) -> None:
+    def __init__(self, goal: object, *, scored: bool = False) -> None:
+        doing = "score" if scored else "fit"
+        hint = f"pass {doing}(X, y, sensitive_features=...), or {{}} for no goal."
+        if scored:
+            hint += " Searches pass it on after sklearn.set_config(enable_metadata_routing=True)."
         super().__init__(
             f"goal={goal!r} needs to know the groups.",
-            "fit without sensitive_features",
-            "pass fit(X, y, sensitive_features=...), or {} for no goal.",
+            f"{doing} without sensitive_features",
+            hint,
             Option("goal", None),
         )
 

@@ -17,11 +17,10 @@ from comparity.errors import ConstantLabelError, OptionError
 from comparity.errors.fits import InfeasibleGoalWarning, MissingSensitiveError
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import text_of
-from comparity.tables.typing import Column, Matrix
-from comparity.tables.values import as_array, bounded_numbers, check_lengths, group_codes, numbers
+from comparity.tables.typing import Attributes, Column, Matrix
+from comparity.tables.values import bounded_numbers, numbers
 from comparity.training.fitting import account, fit_score, prepare_rows
 from comparity.training.goals import Choices, check_number, choices_of
-from comparity.training.losses import labelled_pairs
 from comparity.training.models import LinearModel, StochasticScorer
 from comparity.training.result import TradeOff
 from comparity.training.rows import (
@@ -31,6 +30,7 @@ from comparity.training.rows import (
     training_rows,
     weigh_rows,
 )
+from comparity.training.scoring import GoalScore, query_codes
 from comparity.training.solve import kind_of
 
 Floats = NDArray[np.float64]
@@ -61,6 +61,9 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
     validation_fraction: float = 0.25
     random_state: Any = None
     progress: bool = True
+
+    # Whoever searches with groups is given a score that knows them, without asking for it.
+    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
 
     _predicts_labels = False
     _lay_out = staticmethod(training_rows)
@@ -133,6 +136,37 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         features = features_to_score(self, X)
         return self.model_.scores(features)
 
+    def score(
+        self,
+        X: Matrix,
+        y: Column,
+        *,
+        sensitive_features: Attributes | None = None,
+        queries: Column | None = None,
+        sample_weight: Column | None = None,
+    ) -> float:
+        """Return the share of pairs ordered as labels say, or R squared of a regressor.
+
+        Parameters
+        ----------
+        X, y, queries, sample_weight
+            As for ``fit``.
+        sensitive_features : array-like, (n,), optional
+            Where given and differences are limited, the score is that of
+            :class:`comparity.training.scoring.GoalScore`: less a penalty where the goal is missed
+            by more than 0.01, whatever `slack` is.
+
+        Returns
+        -------
+        float
+            At most 1. Equal scores are not in order; ``nan`` where no two labels differ.
+        """
+        score = GoalScore(goal=None)
+        if sensitive_features is not None and self.form == "constrained":
+            how = {"continuous": self.continuous, "no_group": self.no_group}
+            score = GoalScore(goal=self.goal, **how)
+        return score(self, X, y, sensitive_features, queries, sample_weight)
+
     def _choices(self) -> Choices:
         check_number("validation_fraction", self.validation_fraction, low=0, high=1)
         given = {name: getattr(self, name) for name in CHOICES}
@@ -169,15 +203,9 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         labels = numbers(y, "y", "item")
         if labels.min() == labels.max() and not self._predicts_labels:
             raise ConstantLabelError("y", text_of(labels[0]))
-        same: Any = {"label": labels, "score": labels, "query": _query_codes(query)}
+        same: Any = {"label": labels, "score": labels, "query": query_codes(query)}
         nobody = np.zeros(len(labels), dtype=np.int64)
         return LabelledItems(**same, group=nobody, groups=("all",), weight=weight)
-
-
-def _query_codes(queries: NDArray[Any] | None) -> NDArray[np.int64] | None:
-    if queries is None:
-        return None
-    return group_codes(queries, "queries", "item", several=False)[0]
 
 
 class FairRanker(FairScorer):
@@ -280,34 +308,6 @@ class FairRanker(FairScorer):
     (True, True)
     """
 
-    def score(
-        self,
-        X: Matrix,
-        y: Column,
-        queries: Column | None = None,
-        sample_weight: Column | None = None,
-    ) -> float:
-        """Return the share of pairs ordered as labels say; equal scores are not.
-
-        Parameters
-        ----------
-        X, y, queries, sample_weight
-            As for ``fit``.
-
-        Returns
-        -------
-        float
-            From 0 to 1, and ``nan`` where no two labels differ. Groups play no part, so that a
-            search by it prefers what keeps the goal least; the guide to training shows another.
-        """
-        values, scores = numbers(as_array(y, "y"), "y", "item"), self.predict(X)
-        check_lengths({"y": values, "X": scores})
-        scores, given = weigh_rows(scores, values, {"queries": queries}, sample_weight)
-        query, weights = _query_codes(given.get("queries")), given.get("sample_weight")
-        nobody = np.zeros(len(scores), dtype=np.int64)
-        pairs = labelled_pairs(given["y"], nobody, ("all",), query=query, weights=weights)
-        return float(pairs.sums(scores).accuracy[0])
-
 
 class FairRegressor(RegressorMixin, FairScorer):  # type: ignore[misc]
     r"""Predict by a model that orders kinds of pairs equally well.
@@ -342,6 +342,7 @@ class FairRegressor(RegressorMixin, FairScorer):  # type: ignore[misc]
     """
 
     _predicts_labels = True
+    score = FairScorer.score
 
 
 def trade_off(
