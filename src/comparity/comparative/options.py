@@ -84,7 +84,7 @@ class ComparativeForm(ComparisonColumns, ComparativeOptions):
     sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
     state: str | None = choice(None, "File that keeps the judgments; new ones are added to it.")
     judgment: str | None = column(
-        "Column of the comparisons with an id, by which a state knows them again.", None
+        "Column of the comparisons with an id, so that none is added twice.", None
     )
 
     def _check_together(self) -> None:

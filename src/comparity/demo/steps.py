@@ -298,7 +298,7 @@ def trained_on_judgments(past: Round) -> Floats:
     from sklearn.linear_model import LogisticRegression
 
     better, worse = past.features[past.pairs.T]
-    # Every other pair is turned round, so that there are two classes to tell apart.
+    # Every other pair is reversed, so that there are two classes to tell apart.
     turned = np.where(np.arange(len(better)) % 2, 1, -1)
     learned = LogisticRegression(fit_intercept=False, C=1e6).fit(
         (better - worse) * turned[:, None], turned

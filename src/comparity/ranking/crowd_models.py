@@ -173,7 +173,7 @@ CROWD_BT = RankingModel(
 def _reliable(
     model: MixtureModel, found: Optimum, prior: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return scores and reliabilities, turned round where evaluators would mostly be wrong.
+    """Return scores and reliabilities, reversed if evaluators would mostly be wrong.
 
     Both ways are equally likely under a symmetric prior; another one has a say in the search.
     """

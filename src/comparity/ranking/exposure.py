@@ -309,7 +309,7 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float:
     Returns
     -------
     float
-        Between -1 (turned round) and 1 (the same order); ``nan`` where a score is constant or
+        Between -1 (reversed) and 1 (the same order); ``nan`` where a score is constant or
         there are fewer than two items.
 
     References

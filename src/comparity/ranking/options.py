@@ -249,7 +249,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
         "[default: the first in sorted order]",
     )
     trusted: tuple[str, ...] | None = choice(
-        None, "Who are taken not to lean, as the anchor: names, or human-*."
+        None, "Evaluators assumed to be unbiased, as the anchor: names, or human-*."
     )
     score_prior: float | str | None = choice(
         None,
@@ -260,10 +260,10 @@ class RankForm(ComparisonColumns, PlacesOptions):
     score: str | None = column(
         "Column of the items with a model's score, to audit against the panel.", None
     )
-    alpha: float = choice(0.05, "Of that audit.", above=0, below=1)
-    margin: float = choice(0.05, "Of that audit.", above=0, below=1)
-    seats: bool = choice(False, "Estimate what standing on the left is worth.")
-    own_seats: bool = choice(False, "Estimate that for each evaluator.")
+    alpha: float = choice(0.05, "False-alarm rate of the audit of --score.", above=0, below=1)
+    margin: float = choice(0.05, "Largest harmless gap in that audit.", above=0, below=1)
+    seats: bool = choice(False, "Estimate the advantage of the item on the left.")
+    own_seats: bool = choice(False, "Estimate that advantage for each evaluator.")
     intersections: tuple[str, ...] = choice(
         (), "Intersections with a bias of their own, such as 'sex=f & race=b'; several by commas."
     )
@@ -275,7 +275,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
     score_dependent: bool = choice(False, "Test whether biases grow with the score of the item.")
     uncorrected: bool = choice(
         False,
-        "Leave biases as the joint maximum has them, drawn to zero by the errors of the scores.",
+        "Do not correct biases for shrinkage toward zero, which errors of the scores cause.",
     )
     sharpness: Literal["auto", "own", "equal"] = choice(
         "auto",
@@ -287,14 +287,14 @@ class RankForm(ComparisonColumns, PlacesOptions):
     )
     chance_between_groups: bool = choice(
         False,
-        "Let errors of scores and ranks hold the chance by which groups of items differ in mean.",
+        "Include in errors of scores and ranks that group means differ by chance.",
     )
-    anytime: bool = choice(False, "Leans hold whenever, and however often, they are read.")
+    anytime: bool = choice(False, "Keep error rates however often you look while data arrive.")
     cluster: str | None = column(
         "Column whose comparisons of one value are not independent, such as the prompt.", None
     )
     item: str = column("Column of the items with the id.", "item")
-    seed: int = choice(0, "Of what is random.", least=0)
+    seed: int = choice(0, "Random seed.", least=0)
 
     def _check_together(self) -> None:
         """Refuse what the model, or another choice, would leave without effect."""

@@ -314,7 +314,7 @@ class AuditOptions(Options):
     )
     margin: float = choice(0.05, "Largest gap that is harmless.", above=0, below=1)
     looks: tuple[int, int] | None = choice(
-        None, "Which of how many planned looks at growing data this is, such as 2/4."
+        None, "Number of this look and of all planned looks, such as 2/4."
     )
     seed: int | None = choice(None, "Seed of whatever is drawn at random.", least=0)
 
@@ -336,7 +336,7 @@ class AuditOptions(Options):
 class AnytimeOptions(AuditOptions):
     """How audits judge whose findings may be read at any moment."""
 
-    anytime: bool = choice(False, "Findings hold whenever, and however often, they are read.")
+    anytime: bool = choice(False, "Keep error rates however often you look while data arrive.")
 
     JUDGING: ClassVar[tuple[str, ...]] = (*AuditOptions.JUDGING, "anytime")
 

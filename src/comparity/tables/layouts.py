@@ -1,4 +1,4 @@
-"""Comparison tables as people keep them, turned better item first.
+"""Comparison tables in common layouts, converted to better item first.
 
 ========================  =============================  =====================================
 layout                    columns                        who won

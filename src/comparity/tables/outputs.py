@@ -154,7 +154,7 @@ def _old_state(target: Path) -> os.stat_result | None:
         return None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(0, "a directory")
-    # Replacing a file asks nothing of the file itself, but one that is read-only is meant to stay.
+    # Replacing a file needs no right to write to it, but one that is read-only is meant to stay.
     if not os.access(target, os.W_OK):
         raise PermissionError(0, "the file is read-only")
     return found
