@@ -23,7 +23,7 @@ from comparity.errors import (
     TwoGroupsOnlyError,
     UnreachedRatioWarning,
 )
-from comparity.training.rate_duals import LARGEST, joint_normal, lay_out_dual, ratio
+from comparity.training.rate_duals import LARGEST, follow_line, joint_normal, lay_out_dual, ratio
 
 FOUR = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
 
@@ -133,6 +133,76 @@ def test_the_exact_search_reaches_the_optimum_of_the_linear_program() -> None:
     assert dual.value(found) == pytest.approx(best.fun, abs=0.01)
 
 
+def posterior_dual(n: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the program of shares of positive decisions, labels and groups."""
+    X, y, group = people(n, seed)
+    shares = joint_normal(X, np.column_stack([2.0 * y - 1, group]), FOUR).probabilities(X)
+    of_groups = np.array([1 - group.mean(), group.mean()])
+    return lay_out_dual("sr", shares, of_groups, 0.0, 0.0), y == 1, group == 1
+
+
+def test_along_a_line_are_all_decisions_that_a_fine_grid_comes_by() -> None:
+    dual, y, group = posterior_dual(40, 12)
+    base = np.where(np.arange(40) == 3, 0.0, dual.base)
+    slope = dual.columns @ [1.0, -0.8]
+    line = follow_line(base, slope, y, group)
+    for at, accuracy, rates in zip(line.at, line.accuracy, line.rates.T, strict=True):
+        chosen = base + at * slope > 0
+        assert accuracy == np.mean(chosen == y)
+        assert rates.tolist() == [chosen[~group].mean(), chosen[group].mean()]
+    known = {(base + at * slope > 0).tobytes() for at in line.at}
+    passed = {(base + at * slope > 0).tobytes() for at in np.geomspace(1e-6, 1e4, 20000)}
+    assert passed <= known
+
+
+@pytest.mark.parametrize("tau", [0.7, 0.9])
+def test_the_best_decisions_by_a_linear_program_lie_on_the_line(tau: float) -> None:
+    """max mean(c0 d), d from 0 to 1, with the rate of one group at least tau of the other's,
+    by HiGHS; one row at most is decided by lot."""
+    dual, y, group = posterior_dual(200, 13)
+    slope = dual.columns @ [1.0, -tau]
+    best = linprog(-dual.base, -slope[None, :], [0.0], bounds=[(0, 1)] * 200)
+    sure = (best.x < 1e-6) | (best.x > 1 - 1e-6)
+    line = follow_line(dual.base, slope, y, group)
+    off = [np.sum((dual.base + at * slope > 0) != (best.x > 0.5)) for at in line.at]
+    assert sure.sum() >= 199
+    assert min(off) <= 1
+    assert line.at[int(np.argmin(off))] > 0
+
+
+@pytest.mark.parametrize("tau", [0.8, 0.95])
+def test_no_multipliers_of_a_grid_are_much_more_accurate_at_the_ratio_asked(tau: float) -> None:
+    X, y, group = people(1000, 14)
+    model = MetaFairClassifier(tau=tau).fit(X, y, sensitive_features=group)
+    assert (
+        tau <= model.ratio_ == ratio("sr", model.predict(X) == 1, y == 1, group == 1) < tau + 0.02
+    )
+    dual, label, one_group = posterior_dual(1000, 14)
+    grid = np.linspace(-0.5, 0.5, 41)
+    decisions = [dual.decision(np.array([a, b])) > 0 for a in grid for b in grid]
+    kept = [one for one in decisions if ratio("sr", one, label, one_group) >= tau]
+    assert model.score(X, y) >= max(np.mean(one == label) for one in kept) - 0.01
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.2])
+def test_between_bounds_and_no_goal_no_less_accurate_ones_are_found(tolerance: float) -> None:
+    X, y, group = people(1000, 16)
+    found = []
+    for search in ("exact", "frontier"):
+        model = MetaFairClassifier(metric="fdr", tolerance=tolerance, search=search)
+        found.append(model.fit(X, y, sensitive_features=group).score(X, y))
+        assert model.ratio_ >= 0.8 - tolerance
+    assert found[1] >= found[0]
+
+
+def test_a_classifier_that_keeps_the_ratio_unasked_is_left_alone() -> None:
+    X, y, group = people(400, 15, lean=0.0)
+    model = MetaFairClassifier(tau=0.5).fit(X, y, sensitive_features=group)
+    free = MetaFairClassifier(tau=0).fit(X, y, sensitive_features=group)
+    assert model.score(X, y) >= free.score(X, y)
+    assert free.ratio_ > 0.5
+
+
 def test_bounds_that_no_classifier_keeps_stop_the_multipliers() -> None:
     """With a group that features hardly tell, the dual falls for ever, so that it has no minimum:
     its value at the stop is far below that of zero, whose decisions are the most accurate ones."""
@@ -146,7 +216,7 @@ def test_bounds_that_no_classifier_keeps_stop_the_multipliers() -> None:
     assert dual.value(found) < dual.value(np.zeros(2)) - 1
 
 
-@pytest.mark.parametrize("search", ["exact", "published"])
+@pytest.mark.parametrize("search", ["frontier", "exact", "published"])
 def test_a_ratio_of_rates_is_kept_on_new_rows(search: str) -> None:
     X, y, group = people(2000, 6)
     Z, _, other = people(4000, 7)

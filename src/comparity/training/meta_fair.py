@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import check_lengths, group_codes
-from comparity.training.rate_duals import RateDual, joint_normal, lay_out_dual, ratio
+from comparity.training.rate_duals import RateDual, follow_line, joint_normal, lay_out_dual, ratio
 from comparity.training.rows import features_to_fit, features_to_score, sensitive_column
 
 Floats = NDArray[np.float64]
@@ -32,6 +33,10 @@ Flags = NDArray[np.bool_]
 
 GRID = 0.01
 """Bounds of rates are multiples of this; every tenth is tried."""
+ALMOST_EQUAL = 0.99
+"""The largest ratio that is insisted on: rates of finite groups are hardly ever equal."""
+SCALES = np.linspace(0.0, 1.0, 21)
+"""Shares of the multipliers that bounds ask for, in a search between them and no goal."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -42,10 +47,13 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     .. math:: t(x) = P(y = 1 | x) - 1/2 + \sum_k \lambda_k c_k(x)
 
-    that keep the rate of both groups between bounds a and b = (a + 0.01) / tau, for a on a grid,
-    the most accurate one on the training rows is taken whose ratio of rates reaches tau minus a
-    tolerance [1]_. Features, label and group are taken to be normal together; the group is not
-    needed to predict. It is the in-processing method that [2]_ compares.
+    the most accurate one on the training rows is taken whose ratio of rates reaches tau there.
+    [1]_ keeps the rate of both groups between bounds a and b = (a + 0.01) / tau, for a on a grid.
+    Where groups are to have a share of positive decisions, :math:`r_i \ge \tau r_j`, no bounds
+    are needed: the best multipliers lie on the line :math:`\lambda = \mu (1, -\tau)`, or with the
+    groups exchanged, and all decisions along it are compared. Features, label and group are taken
+    to be normal together; the group is not needed to predict. It is the in-processing method that
+    [2]_ compares.
 
     Parameters
     ----------
@@ -54,12 +62,16 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         wrong ones among them (false discovery rate).
     tau : float
         The ratio wanted, from 0 (no goal) to 1.
-    tolerance : float
-        How far the ratio on the training rows may stay below; 0.2 in the authors' code.
-    search : {"exact", "published"}
-        How multipliers are found: by a convex program on the training rows, or as in the authors'
-        code and AIF360, by 9 short descents on a few points drawn from the normal distribution,
-        whose last point is taken. The latter gives other classifiers for other seeds.
+    tolerance : float, optional
+        How far the ratio on the training rows may stay below. By default 0.2, as in the authors'
+        code; 0 for ``"sr"`` along the frontier, where no more than 0.99 is insisted on.
+    search : {"frontier", "exact", "published"}
+        How multipliers are found: along the line on which the best ones lie (for ``"fdr"``, between
+        no goal and what ``"exact"`` finds); for bounds on the grid, by a convex program on the
+        training rows; or as in the authors' code and AIF360, by 9 short descents on a few points
+        drawn from the normal distribution, whose last point is taken. Bounds often give a larger
+        ratio than asked, at the cost of accuracy. Drawn points give other classifiers for other
+        seeds.
     samples : int
         Points drawn by the published search; 20 in the authors' code.
     random_state : int, RandomState or None
@@ -72,7 +84,8 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     groups_ : tuple of str
         The two groups; their order changes nothing.
     bounds_ : tuple of float
-        The bounds a and b chosen; zeros where there was no goal or none could be kept.
+        The bounds a and b chosen, or the rates of both groups on the training rows in the search
+        along a line; zeros where there was no goal or none could be kept.
     multipliers_ : ndarray
         :math:`\lambda`.
     ratio_ : float
@@ -104,14 +117,14 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> y = X.sum(axis=1) + rng.normal(size=1000) > 0.5
     >>> free = MetaFairClassifier(tau=0).fit(X, y, sensitive_features=group)
     >>> held = MetaFairClassifier(tau=0.9).fit(X, y, sensitive_features=group)
-    >>> free.ratio_ < 0.7 <= held.ratio_
-    True
+    >>> free.ratio_ < 0.7, 0.9 <= held.ratio_ < 0.92
+    (True, True)
     """
 
     metric: str = "sr"
     tau: float = 0.8
-    tolerance: float = 0.2
-    search: str = "exact"
+    tolerance: float | None = None
+    search: str = "frontier"
     samples: int = 20
     random_state: Any = None
 
@@ -162,13 +175,24 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_options(self) -> None:
         check_option("metric", self.metric, ("sr", "fdr"))
-        check_option("search", self.search, ("exact", "published"))
-        for name in ("tau", "tolerance"):
-            found = getattr(self, name)
+        check_option("search", self.search, ("frontier", "exact", "published"))
+        for name, found in (("tau", self.tau), ("tolerance", self._allowed)):
             if not isinstance(found, int | float | np.number) or not 0 <= found <= 1:
                 raise OptionError(name, found, ["a number from 0 to 1"])
         if not isinstance(self.samples, int | np.integer) or self.samples < 1:
             raise OptionError("samples", self.samples, ["a whole number from 1 on"])
+
+    @property
+    def _allowed(self) -> float:
+        """How far the ratio may stay below tau."""
+        if self.tolerance is not None:
+            return self.tolerance
+        return max(0.0, self.tau - ALMOST_EQUAL) if self._on_line else 0.2
+
+    @property
+    def _on_line(self) -> bool:
+        """Whether the best multipliers are known to lie on a line."""
+        return self.search == "frontier" and self.metric == "sr"
 
     def _labels(self, y: NDArray[Any]) -> Flags:
         """Return which labels are positive."""
@@ -194,17 +218,45 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds_, self.multipliers_ = (0.0, 0.0), np.zeros(2 if self.metric == "sr" else 4)
         self.ratio_ = self._judge(shares, positive, group)[1]
         kept, best, largest = (self.bounds_, self.multipliers_, self.ratio_), 0.0, 0.0
-        for bounds in _bounds(self.tau):
-            self.bounds_, self.multipliers_ = bounds, self._multipliers(shares, draw, *bounds)
+        for bounds, multipliers in self._candidates(shares, draw, positive, group):
+            self.bounds_, self.multipliers_ = bounds, multipliers
             accuracy, self.ratio_ = self._judge(shares, positive, group)
             largest = max(largest, self.ratio_)
-            if accuracy > best and self.ratio_ >= self.tau - self.tolerance:
+            if accuracy > best and self.ratio_ >= self.tau - self._allowed:
                 best, kept = accuracy, (self.bounds_, self.multipliers_, self.ratio_)
         self.bounds_, self.multipliers_, self.ratio_ = kept
         if self.tau and not best:
-            told = UnreachedRatioWarning(self.metric, self.tau, self.tolerance, largest)
+            told = UnreachedRatioWarning(self.metric, self.tau, self._allowed, largest)
             warnings.warn(told, stacklevel=3)
         return self
+
+    def _candidates(
+        self, shares: Floats, draw: Any, positive: Flags, group: Flags
+    ) -> Iterator[tuple[tuple[float, float], Floats]]:
+        """Yield bounds and multipliers to judge; none without a goal."""
+        if self._on_line and self.tau:
+            yield from self._best_of_lines(shares, positive, group)
+            return
+        scales = SCALES if self.search == "frontier" else SCALES[-1:]
+        for bounds in _bounds(self.tau):
+            found = self._multipliers(shares, draw, *bounds)
+            yield from ((bounds, scale * found) for scale in scales)
+
+    def _best_of_lines(
+        self, shares: Floats, positive: Flags, group: Flags
+    ) -> Iterator[tuple[tuple[float, float], Floats]]:
+        """Yield the most accurate decisions that keep the ratio, for either group's smaller rate.
+
+        Where none do, those with the largest ratio.
+        """
+        dual = self._dual(shares, 0.0, 0.0)
+        for direction in np.array([[1.0, -self.tau], [-self.tau, 1.0]]):
+            line = follow_line(dual.base, dual.columns @ direction, positive, group)
+            reached = line.ratio >= self.tau - self._allowed
+            wanted = np.where(reached, line.accuracy, line.ratio - 1)
+            best = int(wanted.argmax())
+            low, high = sorted(line.rates[:, best].tolist())
+            yield (low, high), line.at[best] * direction
 
     def _judge(self, shares: Floats, positive: Flags, group: Flags) -> tuple[float, float]:
         """Return accuracy and ratio on the training rows."""
@@ -218,7 +270,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the normal distribution of features, to draw points from."""
         from scipy.stats import multivariate_normal
 
-        if self.search == "exact":
+        if self.search != "published":
             return None
         return multivariate_normal(
             X.mean(axis=0),

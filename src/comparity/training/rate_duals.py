@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +122,67 @@ class RateDual:
             if passed < least:
                 least, kept = passed, at
         return kept
+
+
+class Frontier(NamedTuple):
+    """Decisions along a line of multipliers, one entry for each stretch without a change.
+
+    Attributes
+    ----------
+    at : ndarray
+        A point of each stretch, from 0 on.
+    accuracy : ndarray
+        Share of right decisions.
+    rates : ndarray, (2, S)
+        Share of positive decisions in both groups.
+    """
+
+    at: Floats
+    accuracy: Floats
+    rates: Floats
+
+    @property
+    def ratio(self) -> Floats:
+        """The smaller rate in shares of the larger; 0 where one is 0."""
+        largest = self.rates.max(axis=0)
+        return np.asarray(self.rates.min(axis=0) / np.where(largest > 0, largest, 1))
+
+
+def follow_line(base: Floats, slope: Floats, positive: Flags, group: Flags) -> Frontier:
+    r"""Return every set of decisions :math:`c_0 + \mu s > 0` for :math:`\mu \ge 0`.
+
+    Parameters
+    ----------
+    base, slope : ndarray, (n,)
+        :math:`c_0` and s.
+    positive, group : ndarray of bool
+        Labels and groups of the same rows.
+
+    Notes
+    -----
+    Each row changes once at most, so that one sort counts them all.
+    """
+    flips = np.flatnonzero((base * slope < 0) | ((base == 0) & (slope > 0)))
+    flips = flips[np.argsort(-base[flips] / slope[flips])]
+    where = -base[flips] / slope[flips]
+    gained = np.where(slope[flips] > 0, 1, -1)
+    chosen = base > 0
+    right = np.sum(chosen == positive) + _running(gained * np.where(positive[flips], 1, -1))
+    rates = [
+        (chosen[members].sum() + _running(gained * members[flips])) / members.sum()
+        for members in (~group, group)
+    ]
+    ends = np.concatenate([[0.0], where, [2 * where.max(initial=0.0) or 1.0]])
+    middle = (ends[:-1] + ends[1:]) / 2
+    middle[0] = 0.0
+    # Rows that change together, up to rounding, are no stretch of their own.
+    long = np.diff(ends) > 1e-9 * ends[1:]
+    return Frontier(middle[long], right[long] / len(base), np.array(rates)[:, long])
+
+
+def _running(changes: NDArray[np.int64]) -> Floats:
+    """Return running sums that begin with 0."""
+    return np.concatenate([[0.0], np.cumsum(changes)])
 
 
 def ratio(metric: str, positive: Flags, y: Flags, group: Flags) -> float:
