@@ -80,7 +80,7 @@ def test_predictions_already_made_need_no_features(run: Run, tmp_path: Path) -> 
     [
         (("--features", "grade"), "belongs to a bridge"),
         (("--on", "new.csv"), "needs --features"),
-        (("--on", "new.csv", "--features", "grade", "--continuous"), "--continuous cannot be used"),
+        (("--on", "new.csv", "--features", "grade", "--continuous"), "must hold numbers"),
         (("--on", "new.csv", "--features", "height"), "'height' does not occur"),
         (
             (

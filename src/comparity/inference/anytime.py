@@ -120,7 +120,7 @@ def tuned_information(alpha: float) -> float:
     --------
     >>> x = tuned_information(0.05)
     >>> round(x, 2), round(math.sqrt(1 + x), 2)
-    (8.21, 3.03)
+    (8.21, 3.04)
     """
     return float(-lambertw(-(alpha**2) / math.e, k=-1).real) - 1
 
@@ -152,7 +152,7 @@ def boundary(information: ArrayLike, rho: float, alpha: float) -> Floats:
     Examples
     --------
     >>> boundary([400, 3400, 40000], 0.0024, 0.05).round(2).tolist()
-    [3.69, 3.03, 3.28]
+    [3.69, 3.04, 3.27]
     """
     x = rho * np.asarray(information, dtype=np.float64)
     found: Floats = np.sqrt((1 + 1 / x) * (np.log1p(x) - 2 * math.log(alpha)))
@@ -165,7 +165,7 @@ def level_of_a_look(alpha: float) -> float:
     Examples
     --------
     >>> round(level_of_a_look(0.05), 4)
-    0.0019
+    0.0018
     """
     return float(2 * ndtr(-math.sqrt(1 + tuned_information(NEAR_SHARE * alpha))))
 
