@@ -7,6 +7,6 @@ and chooses; ``game`` has both players, ``mixtures`` the choice among what they 
 ``pair_order`` the sums behind them. ``kinds`` are networks (their game is in ``torch_game``) and
 boosted trees; ``models`` is what stays of all kinds, ``model_files`` how it is written; by
 ``scoring`` searches compare models. Other methods stand alone: ``weigh`` before training,
-``correlation`` and ``meta_fair`` (with ``rate_duals``) in its place, ``score_transforms`` and
-``exposure_program`` after it.
+``correlation`` and ``meta_fair`` (with ``rate_duals``) in its place, ``score_transforms``,
+``group_shift`` and ``exposure_program`` after it.
 """

@@ -51,7 +51,7 @@ class HistogramMatching:
         sensitive_features : array-like
             Group of each row; every group must be known.
         """
-        values, codes = _group_positions(scores, sensitive_features, self.groups)
+        values, codes = group_positions(scores, sensitive_features, self.groups)
         matched = np.empty(len(values))
         for code, known in enumerate(self._sorted):
             rows = np.flatnonzero(codes == code)
@@ -144,7 +144,7 @@ def _check_columns(scores: ArrayLike, sensitive: ArrayLike) -> tuple[Floats, NDA
     return values, column
 
 
-def _group_positions(
+def group_positions(
     scores: ArrayLike, sensitive: ArrayLike, groups: tuple[str, ...]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return scores and positions in `groups`."""
@@ -210,7 +210,7 @@ class MonotoneTransform:
         sensitive_features : array-like
             Group of each row, one of the two.
         """
-        values, codes = _group_positions(scores, sensitive_features, self.groups)
+        values, codes = group_positions(scores, sensitive_features, self.groups)
         moved = codes == self.groups.index(self.adjusted)
         return _move(values, moved, self.slope, self.shift, self.others)
 
@@ -303,12 +303,14 @@ def monotone_transform(
     items = labelled_items(y, scores, sensitive_features, queries=queries, names=names)
     if len(items.groups) != 2:
         raise TwoGroupsOnlyError("a monotone transform", items.groups)
-    before = _rates(items, items.score)
+    before = cross_group_rates(items, items.score)
     moved = _group_to_move(items, adjusted, before[1])
     tried, of_group = [], items.group == moved
     for slope in slopes:
         for shift in _shifts(items, moved, slope, others) if shifts is None else shifts:
-            overall, gap = _rates(items, _move(items.score, of_group, slope, shift, others))
+            overall, gap = cross_group_rates(
+                items, _move(items.score, of_group, slope, shift, others)
+            )
             tried.append((abs(gap), overall, float(slope), float(shift)))
     best = min(tried, key=lambda one: (one[0] if one[0] > slack else 0.0, -one[1]))
     return MonotoneTransform(
@@ -349,7 +351,7 @@ def _move(
     return np.asarray(np.where(moved, own if others == "transformed" else expit(own), scores))
 
 
-def _rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:
+def cross_group_rates(items: LabelledItems, scores: Floats) -> tuple[float, float]:
     """Return the accuracy over all pairs, and A(0 > 1) minus A(1 > 0)."""
     if items.query is None:
         trials, hits, _ = cell_counts(items.label, scores, items.group, 2)
@@ -375,7 +377,10 @@ def _shifts(items: LabelledItems, group: int, slope: float, others: str) -> tupl
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        if sign * _rates(items, _move(items.score, of_group, slope, middle, others))[1] > 0:
+        if (
+            sign * cross_group_rates(items, _move(items.score, of_group, slope, middle, others))[1]
+            > 0
+        ):
             low = middle
         else:
             high = middle
