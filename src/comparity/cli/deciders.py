@@ -132,7 +132,7 @@ Example:
     relative_options,
     plot="Draw the gaps, or the raters' heat map.",
     epilog=EXAMPLE,
-    short_help="Two decision makers compared, without a truth.",
+    short_help="Compare two decision makers by group, without labels.",
 )
 @click.argument("file", type=INPUT_FILE)
 @click.option(

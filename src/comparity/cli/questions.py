@@ -71,11 +71,11 @@ def separation(file: Path, **choices: Any) -> Result:
     doing="counting selections",
     plot="Draw the impact ratios of the finest groups.",
     example="impact applicants.csv --selected hired --sensitive sex,race --html impact.html",
-    short_help="Selection rates of groups over the largest of them.",
+    short_help="Selection rate of each group, and its ratio to the highest.",
 )
 @click.argument("file", type=INPUT_FILE)
 def impact(file: Path, **choices: Any) -> Result:
-    """Work out impact ratios: the selection rate of each group over the largest of any group.
+    """Compute impact ratios: the selection rate of each group divided by the highest one.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each person. Several sensitive columns
     are also taken in combination; people whose group is not known are counted. With --score rates
@@ -250,7 +250,7 @@ for name, one in (
     epilog=example_text(
         "gate policy.toml --junit gate.xml --sarif gate.sarif --markdown summary.md"
     ),
-    short_help="Stop a change that a policy does not let pass.",
+    short_help="Run the audits of a policy, and stop a change that fails.",
 )
 @click.argument("policy", type=INPUT_FILE)
 @click.option("--junit", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
@@ -343,7 +343,7 @@ def _rank_options(command: Command) -> Command:
     doing="ranking",
     plot="Draw the evaluators' biases (.png, .svg, .pdf).",
     epilog=EXAMPLE,
-    short_help="Who leans, by how much, and the order without it.",
+    short_help="Biases of evaluators, and the bias-adjusted ranking.",
 )
 @click.argument("comparisons", type=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")

@@ -41,7 +41,7 @@ Wanted = tuple[Path, str]
         "reproduce 002 --table 3\n"
         "reproduce 003 --figure 2,9 --runs 5 --data ~/data --output pictures"
     ),
-    short_help="Tables and figures of the papers, computed again.",
+    short_help="Reproduce tables and figures of the papers.",
 )
 @click.argument("paper", required=False)
 @click.option("--table", type=names, help="Number of a table; several by commas.")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=example_text("data german --fetch --output german.csv"),
-    short_help="Published data sets: homes, licences, hashes.",
+    short_help="Published data sets: sources, licences, hashes.",
 )
 @click.argument("name", required=False)
 @click.option("--data", type=click.Path(path_type=Path), help="The data folder.")

@@ -112,7 +112,7 @@ class MetricsForm(ClassMetricsForm):
     compare: str | None = column("Column with other decisions for the same rows.", None)
     positive: Any = choice(None, "The value that means yes, where the columns are not 0 and 1.")
     threshold: float | None = choice(
-        None, "Score from which on the model says yes.", allowed="a finite number"
+        None, "Smallest score that counts as yes.", allowed="a finite number"
     )
 
     def _check_together(self) -> None:

@@ -43,7 +43,7 @@ class PairsOptions(Options):
         least=0,
         most=0.3,
     )
-    seed: int | None = choice(None, "Seed of whatever is drawn at random.", least=0)
+    seed: int | None = choice(None, "Random seed.", least=0)
 
     def _check_together(self) -> None:
         """Refuse choices that would change nothing."""

@@ -28,7 +28,7 @@ class RelativeOptions(AnytimeOptions):
         most=10**6,
         allowed="a whole number, such as 999",
     )
-    seed: int | None = choice(0, "Seed of what is drawn.", least=0)
+    seed: int | None = choice(0, "Random seed.", least=0)
     cluster: tuple[str, ...] = cluster_columns("person")
 
     def _check_together(self) -> None:

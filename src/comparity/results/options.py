@@ -249,7 +249,7 @@ def column(says: str, default: Any = REQUIRED, **facts: Any) -> Any:
 
 def cluster_columns(such_as: str) -> Any:
     """Declare the columns that say which rows are not independent of each other."""
-    says = "Column whose rows of one value are not independent, such as the {}; several by commas."
+    says = "Column whose equal values mark dependent rows, such as the {}; several by commas."
     return column(says.format(such_as), ())
 
 
@@ -316,7 +316,7 @@ class AuditOptions(Options):
     looks: tuple[int, int] | None = choice(
         None, "Number of this look and of all planned looks, such as 2/4."
     )
-    seed: int | None = choice(None, "Seed of whatever is drawn at random.", least=0)
+    seed: int | None = choice(None, "Random seed.", least=0)
 
     JUDGING: ClassVar[tuple[str, ...]] = ("alpha", "margin", "rule", "looks")
 

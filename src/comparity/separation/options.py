@@ -51,7 +51,7 @@ class SeparationForm(SeparationOptions):
     prediction: str = column("Column with the model's decision or score.")
     positive: Any = choice(None, "The value that means yes, where the columns are not 0 and 1.")
     threshold: float | None = choice(
-        None, "Score from which on the model says yes.", allowed="a finite number"
+        None, "Smallest score that counts as yes.", allowed="a finite number"
     )
     sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
 
