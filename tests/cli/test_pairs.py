@@ -68,3 +68,9 @@ def test_bad_input_is_told(run: Run, items: Path) -> None:
     assert outcome.status == 2
     assert "--sensitive" in outcome.err
     assert run("pairs", items, "--sensitive", "sex", "--budget", 0).status == 2
+
+
+def test_columns_of_answers_are_refused_without_answers(run: Run, items: Path) -> None:
+    outcome = run("pairs", items, "--goal", "rank", "--budget", 10, "--winner", "model")
+    assert outcome.status == 2
+    assert "--given beside it" in outcome.err

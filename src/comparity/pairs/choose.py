@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from comparity.pairs.strata import (
 from comparity.pairs.study import ONE_GROUP, Study, judge_names, kind_table, known_pairs, study_of
 from comparity.ranking.judgments import columns_of, judgments_from_frames, judgments_of
 from comparity.ranking.names import item_names
-from comparity.results.options import provenance, shows
+from comparity.results.options import ComparisonColumns, provenance, shows
 from comparity.tables.features import named_attributes
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.layouts import CHOSEN, RANDOM, read_comparisons
@@ -121,6 +121,8 @@ def choose_from_files(
         Those of :class:`PairsForm`.
     """
     form = PairsForm(**choices)
+    if given is None:
+        _check_no_answers(form)
     wanted = [form.item, *form.sensitive, form.score]
     held = columns_of(read_table(items), "items", wanted)
     judged = None
@@ -140,6 +142,15 @@ def choose_from_files(
     paths = [path for path in (items, given) if path is not None]
     files = [{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths]
     return _choose(study, form.narrow(PairsOptions), files=files)
+
+
+def _check_no_answers(form: PairsForm) -> None:
+    """Refuse names of columns of earlier answers where there are none."""
+    for one in fields(ComparisonColumns):
+        found = getattr(form, one.name)
+        if found != one.default:
+            beside = ("{} beside it", Option("given"))
+            raise OptionError(one.name, found, [beside], "it is about earlier answers, none given")
 
 
 def _choose(study: Study, options: PairsOptions, **data: Any) -> ChosenPairs:
