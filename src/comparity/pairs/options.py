@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from comparity.errors import OptionError
+from comparity.errors import Option, OptionError
 from comparity.results.options import REQUIRED, ComparisonColumns, Options, choice, column
 
 GROUP_GOALS = ("gap", "lean")
@@ -49,7 +49,7 @@ class PairsOptions(Options):
         """Refuse choices that would change nothing."""
         if self.hypotheses != "all" and self.goal != "gap":
             why = "only a test of gaps has hypotheses"
-            raise OptionError("hypotheses", self.hypotheses, ["'all'", "goal='gap'"], why)
+            raise OptionError("hypotheses", self.hypotheses, ["'all'", Option("goal", "gap")], why)
 
 
 @dataclass(frozen=True, kw_only=True)

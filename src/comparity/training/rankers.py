@@ -153,7 +153,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             As for ``fit``.
         sensitive_features : array-like, (n,), optional
             Where given and differences are limited, the score is that of
-            :class:`comparity.training.scoring.GoalScore`: less a penalty where the goal is missed
+            :class:`comparity.training.scoring.GoalScore`: minus a penalty where the goal is missed
             by more than 0.01, whatever `slack` is.
 
         Returns

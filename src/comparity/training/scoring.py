@@ -1,4 +1,4 @@
-"""How good a model is to a search: its accuracy, less a penalty where it misses a goal."""
+"""How good a model is to a search: its accuracy, minus a penalty where it misses a goal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Given = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalScore:
-    r"""Score models for a search: accuracy, less a penalty beyond a slack.
+    r"""Score models for a search: accuracy, minus a penalty beyond a slack.
 
     .. math:: A - \pi \max(0, D - \epsilon)
 
