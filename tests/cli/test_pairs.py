@@ -74,3 +74,12 @@ def test_columns_of_answers_are_refused_without_answers(run: Run, items: Path) -
     outcome = run("pairs", items, "--goal", "rank", "--budget", 10, "--winner", "model")
     assert outcome.status == 2
     assert "--given beside it" in outcome.err
+
+
+def test_a_page_does_not_list_the_groups_of_every_pair(
+    run: Run, items: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "pairs.html"
+    run("pairs", items, "--sensitive", "sex", "--budget", 300, "--html", page)
+    # Once in the table of kinds, and perhaps in its chart.
+    assert page.read_text(encoding="utf-8").count("f and m") < 5

@@ -33,8 +33,8 @@ def answer(pairs: ChosenPairs, scores: np.ndarray, seed: int = 0) -> np.ndarray:
 def test_every_judge_gets_the_same_work(goal: str) -> None:
     pairs = choose(goal=goal, budget=480)
     assert set(Counter(pairs.judge.tolist()).values()) == {80}
-    kinds = Counter(zip(pairs.judge.tolist(), pairs.groups.tolist(), strict=True))
-    for kind in set(pairs.groups.tolist()):
+    kinds = Counter(zip(pairs.judge.tolist(), pairs.stratum.tolist(), strict=True))
+    for kind in set(pairs.stratum.tolist()):
         # Repeats are drawn from all kinds, which moves a count by a few.
         assert np.ptp([kinds[judge, kind] for judge in set(pairs.judge.tolist())]) <= 8
 

@@ -227,6 +227,6 @@ def _columns(
         "right": study.items[np.where(turned, first, second)],
         "how": np.where(drawn.is_random[pair], RANDOM, CHOSEN).astype(object),
         "swapped": schedule.is_repeat,
-        "groups": np.array(kind, dtype=object)[pair],
+        "stratum": np.array(kind, dtype=object)[pair],
         "probability": drawn.probability[pair],
     }

@@ -61,7 +61,7 @@ class ChosenPairs(Result):
         it tells.
     swapped : ndarray of bool
         Whether the same judge has seen the pair before, the other way round.
-    groups : ndarray of str
+    stratum : ndarray of str
         Groups of the two items.
     probability : ndarray of float
         Chance of asking for this pair rather than another one at this place.
@@ -78,7 +78,7 @@ class ChosenPairs(Result):
     right: NDArray[Any]
     how: NDArray[Any]
     swapped: NDArray[np.bool_]
-    groups: NDArray[Any]
+    stratum: NDArray[Any]
     probability: NDArray[np.float64]
     kinds: tuple[AskedKind, ...]
     n_items: int
@@ -91,7 +91,7 @@ class ChosenPairs(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each judgment to ask for."""
-        names = ("judge", "left", "right", "how", "swapped", "groups", "probability")
+        names = ("judge", "left", "right", "how", "swapped", "stratum", "probability")
         columns = [getattr(self, name).tolist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
