@@ -1,10 +1,13 @@
-"""The marginal likelihood of a tiny panel with sharpness, by a sum over a grid of all scores."""
+"""Sharpness by definition: a marginal likelihood over a grid of scores, and profile intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import chi2
 
 
 def log_marginal(
@@ -37,3 +40,29 @@ def log_marginal(
     peak = density.max()
     whole = np.log(np.exp(density - peak).sum()) + peak + (n - 1) * np.log(away[1] - away[0])
     return float(whole + 0.5 * np.linalg.slogdet(precision)[1])
+
+
+def profile_interval(
+    lead: NDArray[np.float64], step: NDArray[np.int64], centre: float, spread: float, level: float
+) -> tuple[float, float]:
+    """Return the biases that a likelihood ratio does not reject, of one evaluator.
+
+    Scores are known: `lead` is by how much the chosen item is better, `step` is 1 where it alone is
+    of the group and -1 where only the other is. Of each bias the best sharpness counts, under a
+    normal prior of its logarithm.
+    """
+
+    def loss(bias: float) -> float:
+        def given(log_sharpness: float) -> float:
+            margin = np.exp(log_sharpness) * (lead + bias * step)
+            prior = (log_sharpness - centre) ** 2 / (2 * spread**2)
+            return float(np.logaddexp(0.0, -margin).sum() + prior)
+
+        return float(minimize_scalar(given, bounds=(-6, 3), method="bounded").fun)
+
+    best = minimize_scalar(loss, bounds=(-8, 8), method="bounded")
+    rejected = best.fun + chi2.ppf(level, 1) / 2
+    low, high = (
+        brentq(lambda bias: loss(bias) - rejected, best.x, best.x + side) for side in (-10, 10)
+    )
+    return low, high

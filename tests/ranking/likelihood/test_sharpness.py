@@ -26,7 +26,7 @@ from comparity.ranking.likelihood.sharpness import best_sd
 from comparity.ranking.result import BiasedRanking
 from comparity.results.result import read_result
 from tests.plain import ranking as plain
-from tests.plain.sharpness import log_marginal
+from tests.plain.sharpness import log_marginal, profile_interval
 
 SHARPNESS = np.array([0.4, 1.0, -1.7])
 
@@ -179,6 +179,33 @@ def test_a_bias_over_a_sharpness_that_may_be_zero_is_unbounded() -> None:
     one = np.ones((1, 1))
     assert ratio_intervals(one, one, 0 * one, 0.3 * one, 0.95).tolist() == [[[-np.inf, np.inf]]]
     assert np.isfinite(ratio_intervals(one, one, 0 * one, 0.2 * one, 0.95)).all()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("sharpness", "bias"), [(0.8, 0.0), (0.4, 0.5), (0.8, -1.0), (1.5, 0.0)])
+def test_intervals_of_biases_are_those_of_the_profile_likelihood(
+    sharpness: float, bias: float
+) -> None:
+    """Where two trusted evaluators have told the scores, so that a likelihood has no other part.
+
+    Ours know that scores have errors and may be a little longer, by up to a fifth at an end; where
+    a sharpness is hardly told from zero the far end of both is near none.
+    """
+    many, few = 30_000, 400
+    world = draw_panel(np.random.default_rng(5), [2, 2, sharpness], pairs=many, bias=[0, 0, bias])
+    kept = (world["evaluators"] < 2) | (np.arange(3 * many) % many < few)
+    world |= {name: world[name][kept] for name in ("comparisons", "evaluators")}
+    fit = barp(**world, anchor=[0, 1], sharpness="own")
+    assert fit.sharpness is not None
+    own = world["comparisons"][world["evaluators"] == 2]
+    lead = fit.scores[own[:, 0]] - fit.scores[own[:, 1]]
+    step = np.subtract(*world["sensitive_features"][own].T)
+    centre = float(np.log(fit.sharpness.values).mean())
+    ours = np.abs(fit.bias_intervals(0.95)[2, 0] - fit.bias[2, 0])
+    ends = profile_interval(lead, step, centre, fit.sharpness.spread, 0.95)
+    theirs = np.abs(np.array(ends) - fit.bias[2, 0])
+    assert (ours > 0.95 * theirs).all()
+    assert (ours < 1.2 * theirs).all()
 
 
 def test_a_dull_evaluator_is_not_found_to_lean() -> None:
