@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from comparity.impact.audit import audit_file, audit_frame
 from comparity.impact.options import ImpactForm
 from comparity.impact.result import ImpactRatios
 from comparity.inference.gap_tests import Interval
-from comparity.reports.ranges import JudgedRange, RangeAudit
+from comparity.reports.ranges import JudgedRange, RangeAudit, RangeGate
 from comparity.results.options import choice
 
 
@@ -22,29 +21,12 @@ class ImpactGateForm(ImpactForm):
     smallest: float = choice(0.8, "Smallest impact ratio that may be.", above=0, most=1)
 
 
-def judge_frame(frame: Any, **choices: Any) -> RangeAudit:
-    """Judge the impact ratios of a frame of any engine; `choices` are those of the form."""
-    form = ImpactGateForm(**choices)
-    return _judge(form, lambda level: audit_frame(frame, **_choices(form, level)))
-
-
-def judge_file(path: str | Path, **choices: Any) -> RangeAudit:
-    """Judge the impact ratios of a file; `choices` as in :func:`judge_frame`."""
-    form = ImpactGateForm(**choices)
-    return _judge(form, lambda level: audit_file(path, **_choices(form, level)))
-
-
-def _choices(form: ImpactGateForm, level: float) -> dict[str, Any]:
-    own = {one.name: getattr(form, one.name) for one in fields(ImpactForm)}
-    return {**own, "level": level}
-
-
-def _judge(form: ImpactGateForm, ratios: Any) -> RangeAudit:
-    found: ImpactRatios = ratios(form.level)
+def _judge(form: ImpactGateForm, ratios: Callable[[float], ImpactRatios]) -> RangeAudit:
+    found = ratios(form.level)
     n = sum(not one.why_none for table in found.tables for one in table.groups)
     # Lower limits are one-sided at half of what is left of the level, and so are upper ones.
-    inside: ImpactRatios = ratios(1 - 2 * form.alpha)
-    outside: ImpactRatios = ratios(1 - 2 * form.alpha / n)
+    inside = ratios(1 - 2 * form.alpha)
+    outside = ratios(1 - 2 * form.alpha / n)
     tests = [
         JudgedRange(
             name=f"impact ratio of {table.attribute} = {one.group}",
@@ -65,3 +47,9 @@ def _judge(form: ImpactGateForm, ratios: Any) -> RangeAudit:
         answer=replace(found, provenance={}),
         provenance=found.provenance,
     )
+
+
+GATE = RangeGate(
+    form=ImpactGateForm, question=ImpactForm, of_frame=audit_frame, of_file=audit_file, judge=_judge
+)
+judge_frame, judge_file = GATE.judge_frame, GATE.judge_file

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,9 +79,8 @@ class MeanGap:
         return float(weights @ self.dependent @ weights)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CheckedGap(ClusterGap):
-    """A clustered gap whose test of independent rows has to reject, too.
+class BothReject:
+    """Mixed into a test of clusters: the test of independent rows has to reject, too.
 
     Attributes
     ----------
@@ -88,24 +88,36 @@ class CheckedGap(ClusterGap):
         The test of independent rows.
     """
 
+    __slots__ = ()
     other: Pivot
+
+    @property
+    def _both(self) -> tuple[Pivot, Pivot]:
+        return cast("Pivot", super()), self.other
 
     def p_value(self, hypothesised: float) -> float:
         """Return the two-sided p value of ``gap = hypothesised``."""
-        return max(ClusterGap.p_value(self, hypothesised), self.other.p_value(hypothesised))
+        return max(test.p_value(hypothesised) for test in self._both)
 
     def p_below(self, hypothesised: float) -> float:
         """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        return max(ClusterGap.p_below(self, hypothesised), self.other.p_below(hypothesised))
+        return max(test.p_below(hypothesised) for test in self._both)
 
     def p_above(self, hypothesised: float) -> float:
         """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        return max(ClusterGap.p_above(self, hypothesised), self.other.p_above(hypothesised))
+        return max(test.p_above(hypothesised) for test in self._both)
 
     def interval(self, level: float) -> Interval:
         """Return the gaps that not both tests reject."""
-        one, two = ClusterGap.interval(self, level), self.other.interval(level)
+        one, two = (test.interval(level) for test in self._both)
         return Interval(min(one.low, two.low), max(one.high, two.high), level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CheckedGap(BothReject, ClusterGap):
+    """A clustered gap of means whose test of independent rows has to reject, too."""
+
+    other: Pivot
 
 
 def compare_clustered(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from comparity.errors import OptionError
 from comparity.metrics.audit import metrics_file, metrics_frame
 from comparity.metrics.options import MetricsForm
 from comparity.metrics.result import MetricValue, Scorecard
-from comparity.reports.ranges import JudgedRange, RangeAudit
+from comparity.reports.ranges import JudgedRange, RangeAudit, RangeGate
 from comparity.results.options import REQUIRED, choice
 
 
@@ -30,27 +29,10 @@ class MetricsGateForm(MetricsForm):
             raise OptionError("metrics", list(self.metrics), ["different metrics, such as 'C0'"])
 
 
-def judge_frame(frame: Any, **choices: Any) -> RangeAudit:
-    """Judge the metrics of a frame of any engine; `choices` are those of the form."""
-    form = MetricsGateForm(**choices)
-    return _judge(form, lambda level: metrics_frame(frame, **_choices(form, level)))
-
-
-def judge_file(path: str | Path, **choices: Any) -> RangeAudit:
-    """Judge the metrics of a file; `choices` as in :func:`judge_frame`."""
-    form = MetricsGateForm(**choices)
-    return _judge(form, lambda level: metrics_file(path, **_choices(form, level)))
-
-
-def _choices(form: MetricsGateForm, level: float) -> dict[str, Any]:
-    own = {one.name: getattr(form, one.name) for one in fields(MetricsForm)}
-    return {**own, "level": level}
-
-
-def _judge(form: MetricsGateForm, card: Any) -> RangeAudit:
-    found: Scorecard = card(form.level)
-    inside: Scorecard = card(1 - 2 * form.alpha)
-    outside: Scorecard = card(1 - form.alpha / len(form.metrics))
+def _judge(form: MetricsGateForm, card: Callable[[float], Scorecard]) -> RangeAudit:
+    found = card(form.level)
+    inside = card(1 - 2 * form.alpha)
+    outside = card(1 - form.alpha / len(form.metrics))
     return RangeAudit(
         notion="metrics",
         tests=tuple(_test(found[one], inside[one], outside[one]) for one in form.metrics),
@@ -71,3 +53,13 @@ def _test(one: MetricValue, near: MetricValue, far: MetricValue) -> JudgedRange:
         outside=far.interval,
         reason="" if one.promised else "a count below 10: what its interval covers is not promised",
     )
+
+
+GATE = RangeGate(
+    form=MetricsGateForm,
+    question=MetricsForm,
+    of_frame=metrics_frame,
+    of_file=metrics_file,
+    judge=_judge,
+)
+judge_frame, judge_file = GATE.judge_frame, GATE.judge_file

@@ -44,6 +44,7 @@ from comparity.counts.clusters import (
     combine_codes,
     shared_clusters,
 )
+from comparity.inference.clustered_means import BothReject
 from comparity.inference.dyadic import AMPLE, FEWEST_CLUSTERS
 from comparity.inference.gap_tests import Interval, Pivot
 from comparity.inference.means import RatioPivot
@@ -60,33 +61,14 @@ MOST_BLOCKS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JackknifeGap(RatioPivot):
-    """A gap with its jackknife error, whose test of independent items has to reject, too.
-
-    Attributes
-    ----------
-    other : Pivot
-        The test of independent items.
-    """
+class JackknifeGap(BothReject, RatioPivot):
+    """A gap with its jackknife error, whose test of independent items has to reject, too."""
 
     other: Pivot
 
-    def p_value(self, hypothesised: float) -> float:
-        """Return the two-sided p value of ``gap = hypothesised``."""
-        return max(RatioPivot.p_value(self, hypothesised), self.other.p_value(hypothesised))
-
-    def p_below(self, hypothesised: float) -> float:
-        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        return max(RatioPivot.p_below(self, hypothesised), self.other.p_below(hypothesised))
-
-    def p_above(self, hypothesised: float) -> float:
-        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        return max(RatioPivot.p_above(self, hypothesised), self.other.p_above(hypothesised))
-
     def interval(self, level: float) -> Interval:
-        """Return the gaps that not both tests reject."""
-        one, two = RatioPivot.interval(self, level), self.other.interval(level)
-        low, high = min(one.low, two.low), max(one.high, two.high)
+        """Return the gaps of rates that not both tests reject."""
+        low, high, _ = BothReject.interval(self, level)
         return Interval(max(low, -1.0), min(high, 1.0), level)
 
 

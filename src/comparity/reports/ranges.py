@@ -8,13 +8,15 @@ the data decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from comparity.inference.gap_tests import Interval
 from comparity.reports.charts import KINDS
 from comparity.reports.sections import Grid, Section, clip, count, interval, percent, several
+from comparity.results.options import Options
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN, Result, frame_of_rows
 
 if TYPE_CHECKING:
@@ -140,6 +142,44 @@ class RangeAudit(Result):
         answer: Any = self.answer
         drawn: Axes = answer.plot(ax)
         return drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeGate:
+    """How a gate judges a question whose answer is numbers with intervals.
+
+    Attributes
+    ----------
+    form : class
+        What a policy says: the choices of the question, and the false-alarm rate.
+    question : class
+        The choices of the question alone, one of which is the level of intervals.
+    of_frame, of_file : callable
+        Answer the question from a frame, or from a file.
+    judge : callable
+        Takes the form and a function from a level to the answer, and returns what is judged.
+    """
+
+    form: type[Options]
+    question: type[Options]
+    of_frame: Callable[..., Result]
+    of_file: Callable[..., Result]
+    judge: Callable[[Any, Callable[[float], Any]], RangeAudit]
+
+    def judge_frame(self, frame: Any, **choices: Any) -> RangeAudit:
+        """Judge the numbers of a frame of any engine; `choices` are those of the form."""
+        return self._judge(self.of_frame, frame, choices)
+
+    def judge_file(self, path: str | Path, **choices: Any) -> RangeAudit:
+        """Judge the numbers of a file; `choices` are those of the form."""
+        return self._judge(self.of_file, path, choices)
+
+    def _judge(
+        self, answer: Callable[..., Result], table: Any, choices: Mapping[str, Any]
+    ) -> RangeAudit:
+        form = self.form(**choices)
+        own = {one.name: getattr(form, one.name) for one in fields(self.question)}
+        return self.judge(form, lambda level: answer(table, **{**own, "level": level}))
 
 
 def _told(tests: Sequence[JudgedRange]) -> str:
