@@ -181,7 +181,7 @@ def bootstrap(replicates: int) -> None:
     import numpy as np
 
     from comparity.counts.decisions import GroupedDecisions
-    from comparity.inference.intervals import resampled
+    from comparity.inference.metric_intervals import resampled
     from comparity.metrics.comparison import metric_values
 
     tables = np.array([[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]) * 1000

@@ -17,7 +17,7 @@ from comparity import plan_comparative, plan_separation
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import Parts, read_published
 from comparity.counts.pairs import Cell, PairCounts, Tally
-from comparity.inference.agreement import compare_fresh, contrasts_of_groups
+from comparity.inference.agreement_tests import compare_fresh, contrasts_of_groups
 from comparity.planning.plan import simulate_power
 from comparity.planning.scenarios import ComparativeScenario, SeparationScenario
 from comparity.tables.outputs import replace_file

@@ -28,7 +28,7 @@ from comparity.errors import DatasetMissingError, UnreachedRatioWarning
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.comparison import contrast_of, metric_values
 from comparity.metrics.entropy import consistency
-from comparity.metrics.study import learner_of
+from comparity.metrics.metric_study import learner_of
 from comparity.training.meta_fair import MetaFairClassifier
 from comparity.training.weigh import independence_weights
 

@@ -20,7 +20,11 @@ from matplotlib.figure import Figure
 
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import tracked
-from comparity.metrics.clusters import cluster_agreement, cluster_metrics, published_partition
+from comparity.metrics.metric_clusters import (
+    cluster_agreement,
+    cluster_metrics,
+    published_partition,
+)
 from comparity.metrics.result import MetricClusters
 from comparity.tables.outputs import replace_file
 

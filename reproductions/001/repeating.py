@@ -24,13 +24,13 @@ from folds import (
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import tracked
 from comparity.counts.decisions import GroupedDecisions
-from comparity.metrics.clusters import (
+from comparity.metrics.comparison import metric_values
+from comparity.metrics.metric_clusters import (
     cluster_agreement,
     cluster_differences,
     cluster_metrics,
     published_partition,
 )
-from comparity.metrics.comparison import metric_values
 
 CUT = 0.57
 """Where the text cuts the tree."""

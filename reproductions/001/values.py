@@ -20,8 +20,8 @@ from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import tracked
 from comparity.counts.decisions import GroupedDecisions
 from comparity.metrics.catalogue import CATALOGUE
-from comparity.metrics.clusters import cluster_agreement, published_partition
 from comparity.metrics.comparison import metric_values
+from comparity.metrics.metric_clusters import cluster_agreement, published_partition
 
 CELLS = [[[48, 12], [20, 30]], [[55, 20], [15, 60]]]
 """Group (unprivileged, privileged), label, prediction: the table that AIF360 was given."""

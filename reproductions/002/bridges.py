@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 from comparity.cli.published import Conclusion, Reproduction, Request
 from comparity.cli.reproduce import tracked
 from comparity.counts.differences import Moments
-from comparity.inference.differences import mean_gap, one_sided_p_value
+from comparity.inference.differential_parity import mean_gap, one_sided_p_value
 from comparity.inference.means import compare_means
 from comparity.relative.gaps import biased_estimate
 from comparity.relative.leaks import find_leaks

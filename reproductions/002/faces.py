@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
 from comparity.cli.reproduce import read_published, tracked
 from comparity.counts.differences import Moments
-from comparity.inference.differences import (
+from comparity.inference.differential_parity import (
     one_sided_p_value,
     standardised_gap_total,
     welch_statistic,

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from comparity.counts.clusters import EVALUATORS, ClusterMoments
 from comparity.counts.pairs import Cell, PairCounts, Sharing, Tally
-from comparity.inference.agreement import Contrast, family_of_cells, sides_of
+from comparity.inference.agreement_tests import Contrast, family_of_cells, sides_of
 from comparity.inference.anytime import read_anytime
 from comparity.inference.dyadic import compare_cells
 from comparity.inference.gap_tests import GapTest

@@ -21,7 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from comparity import biased_bridge
-from comparity.inference.differences import one_sided_p_value
+from comparity.inference.differential_parity import one_sided_p_value
 from comparity.inference.means import compare_means
 from comparity.relative.gaps import biased_estimate, biased_gap
 from comparity.relative.prediction import (

@@ -13,7 +13,7 @@ import pytest
 
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell, PairCounts, Tally
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     compare_fresh,
     compare_fresh_wald,
     compare_shared,

@@ -13,7 +13,7 @@ import pytest
 
 from comparity.counts.decisions import GroupedDecisions
 from comparity.counts.neighbours import count_neighbours
-from comparity.inference.intervals import SMOOTHING, resample_table
+from comparity.inference.metric_intervals import SMOOTHING, resample_table
 from comparity.metrics.cards import PROMISED, metric_rows, rate_rows
 from comparity.metrics.catalogue import CATALOGUE, EVERY_METRIC
 

@@ -16,7 +16,7 @@ from scipy.stats import norm
 from comparity.counts.all_pairs import all_pairs, merge_cells, row_marginals
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.query_pairs import query_pairs, weighted_pairs
-from comparity.inference.agreement import contrasts_of_groups, contrasts_of_order
+from comparity.inference.agreement_tests import contrasts_of_groups, contrasts_of_order
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import equal_cells

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.inference.agreement import compare_shared, family_of_cells
+from comparity.inference.agreement_tests import compare_shared, family_of_cells
 from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.results.judging import judge
 from comparity.results.result import WITHIN

@@ -16,7 +16,7 @@ from scipy.stats import ttest_ind
 
 from comparity import compare_raters, differential_parity
 from comparity.counts.differences import DifferenceCounts, Moments
-from comparity.inference.differences import one_sided_p_value, welch_statistic
+from comparity.inference.differential_parity import one_sided_p_value, welch_statistic
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import compare_means, satterthwaite
 from comparity.inference.permutation import independence_test, same_distribution

@@ -24,7 +24,7 @@ from comparity.counts.judged_weights import (
 from comparity.counts.ledger import count_position_pairs
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing
-from comparity.inference.agreement import contrasts_of_groups
+from comparity.inference.agreement_tests import contrasts_of_groups
 from comparity.inference.dyadic import compare_cells
 from tests.calibration import worlds
 

@@ -13,7 +13,7 @@ from comparity.comparative.judge import audit_counts
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.pairs import Cell, PairCounts, Tally
 from comparity.errors import OptionError
-from comparity.inference.agreement import contrast_factor, family_of_cells
+from comparity.inference.agreement_tests import contrast_factor, family_of_cells
 from comparity.results.audit import Audit
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 

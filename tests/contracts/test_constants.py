@@ -43,7 +43,7 @@ NOT_DECIDING = {
         comparative.state.MOST_REPLAYED planning.stopping.PATHS planning.stopping.SIZES
         planning.stopping.EARLIEST planning.stopping.LATEST planning.stopping.NO_ERROR
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
-        ranking.likelihood.clusters.AT_ONCE ranking.likelihood.clusters.MOST_WORK
+        ranking.likelihood.sandwich.AT_ONCE ranking.likelihood.sandwich.MOST_WORK
         ranking.likelihood.dispersion.MOST_ITEMS
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
@@ -51,9 +51,10 @@ NOT_DECIDING = {
         ranking.likelihood.search.SMALL
         ranking.likelihood.search.SOON ranking.likelihood.kernels.BLOCK
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
-        ranking.likelihood.rows.HOPS ranking.likelihood.rows.LITTLE_WORK
-        ranking.likelihood.rows.MOST_NUMBERS ranking.likelihood.rows.MOST_WORK
-        ranking.likelihood.rows.NARROW ranking.likelihood.rows.SORTED ranking.likelihood.rows.STARTS
+        ranking.likelihood.comparison_rows.HOPS ranking.likelihood.comparison_rows.LITTLE_WORK
+        ranking.likelihood.comparison_rows.MOST_NUMBERS ranking.likelihood.comparison_rows.MOST_WORK
+        ranking.likelihood.comparison_rows.NARROW ranking.likelihood.comparison_rows.SORTED
+        ranking.likelihood.comparison_rows.STARTS
         ranking.rank_centrality.DENSE ranking.reliability.JACKKNIFE_GROUPS
         relative.raters.LONG
     """,
@@ -79,18 +80,19 @@ NOT_DECIDING = {
         ranking.likelihood.search.TINY ranking.likelihood.objective.FLAT
         ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
-        ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E ranking.mixtures.EDGE
-        ranking.mixtures.LARGEST_LOG_RATIO ranking.mixtures.SMALLEST_CHANCE
+        ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E
+        ranking.mixture_likelihoods.EDGE
+        ranking.mixture_likelihoods.LARGEST_LOG_RATIO ranking.mixture_likelihoods.SMALLEST_CHANCE
         planning.graded.POINTS planning.graded.SMALLEST
-        relative.overlap.COLLINEAR relative.prediction.LAST_DIGITS
+        relative.subject_overlap.COLLINEAR relative.prediction.LAST_DIGITS
         relative.slopes.ALONE
         separation.information.SAME
     """,
     "what is shown": """
-        metrics.charts.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
+        metrics.pictures.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
         ranking.names.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
-        ranking.mixtures.WATCHED ranking.histograms.MANY ranking.plots.LEVEL
-        ranking.plots.NAMED ranking.plots.STROKES
+        ranking.mixture_likelihoods.WATCHED ranking.histograms.MANY ranking.pictures.LEVEL
+        ranking.pictures.NAMED ranking.pictures.STROKES
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
         relative.section.REMARKED relative.section.SIGNED results.judging.FEW_CLUSTERS

@@ -13,7 +13,7 @@ import pytest
 
 import comparity
 from comparity.comparative.audit import audit_files
-from comparity.inference.agreement import compare_shared, contrasts_of_groups
+from comparity.inference.agreement_tests import compare_shared, contrasts_of_groups
 from comparity.inference.joint import all_cells_equal
 from comparity.results.audit import Audit
 from tests.calibration import worlds

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import _rows_by_groups, _take_in_turns, disjoint_pairs
-from comparity.inference.agreement import compare_fresh, contrasts_of_groups
+from comparity.inference.agreement_tests import compare_fresh, contrasts_of_groups
 from comparity.results.judging import judge, overall_finding
 from comparity.results.result import VIOLATED
 from tests.calibration import worlds

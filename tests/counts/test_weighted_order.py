@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts.all_pairs import AllPairs
-from comparity.counts.kernels.differences import scale_labels
+from comparity.counts.kernels.label_differences import scale_labels
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.pairs import TIE_VALUE
 from tests.plain.ordered_pairs import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from comparity.counts.all_pairs import AllPairs, all_pairs
-from comparity.counts.kernels.differences import item_pairs, scale_labels
+from comparity.counts.kernels.label_differences import item_pairs, scale_labels
 from comparity.counts.pairs import TIE_VALUE
 from comparity.counts.query_pairs import weighted_pairs
 from comparity.inference.dyadic import rate_covariance

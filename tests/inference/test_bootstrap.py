@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import norm
 
 from comparity.counts.decisions import GroupedDecisions
-from comparity.inference.intervals import (
+from comparity.inference.metric_intervals import (
     Slopes,
     absolute_slopes,
     folded_interval,

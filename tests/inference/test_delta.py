@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import Interval
-from comparity.inference.intervals import (
+from comparity.inference.metric_intervals import (
     _index,
     _influence,
     entropy_interval,

@@ -15,7 +15,12 @@ from scipy.stats import norm, skew
 from comparity.comparative.families import deal_judgments
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell
-from comparity.inference.agreement import compare_shared, family_of_cells, moments_of, sides_of
+from comparity.inference.agreement_tests import (
+    compare_shared,
+    family_of_cells,
+    moments_of,
+    sides_of,
+)
 from comparity.inference.dealt_pairs import DealtPairs, permute
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import (

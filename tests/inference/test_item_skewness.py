@@ -15,7 +15,7 @@ from comparity import comparative_separation
 from comparity.counts import judged_pairs
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.pairs import Cell
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     SkewedGap,
     allow_for_skewness,
     compare_shared,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, ttest_ind
 
 from comparity.counts.differences import Moments
-from comparity.inference.differences import one_sided_p_value
+from comparity.inference.differential_parity import one_sided_p_value
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import (
     ConstantPivot,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from comparity.counts.all_pairs import all_pairs
-from comparity.pairwise.notions import (
+from comparity.pairwise.measures import (
     bnsp_auc,
     bpsn_auc,
     pinned_auc,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from comparity.pairwise.notions import (
+from comparity.pairwise.measures import (
     rank_calibration_error,
     rank_equality_error,
     rank_parity_error,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from comparity.ranking.mixtures import MixtureModel
+from comparity.ranking.mixture_likelihoods import MixtureModel
 
 
 def alternating(

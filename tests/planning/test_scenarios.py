@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from comparity.planning.power import PowerQuestion
+from comparity.planning.power_question import PowerQuestion
 from comparity.planning.scenarios import ComparativeScenario, ExpectedGaps, SeparationScenario
 from tests.plain import power as plain
 

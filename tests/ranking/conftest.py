@@ -24,7 +24,7 @@ def errors_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         }
         largest, work = limits[way]
         monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", largest)
-        monkeypatch.setattr("comparity.ranking.likelihood.rows.LITTLE_WORK", work)
-        monkeypatch.setattr("comparity.ranking.likelihood.rows.MOST_WORK", work)
+        monkeypatch.setattr("comparity.ranking.likelihood.comparison_rows.LITTLE_WORK", work)
+        monkeypatch.setattr("comparity.ranking.likelihood.comparison_rows.MOST_WORK", work)
 
     return choose

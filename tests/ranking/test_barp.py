@@ -290,9 +290,9 @@ def test_the_gradient_of_the_model_with_slopes_is_a_finite_difference() -> None:
     from scipy.optimize import approx_fprime
 
     from comparity.ranking.judgments import judgments_of
+    from comparity.ranking.likelihood.comparison_rows import rows_of
     from comparity.ranking.likelihood.lapses import pass_over
     from comparity.ranking.likelihood.objective import Penalised, Penalty
-    from comparity.ranking.likelihood.rows import rows_of
 
     world = panel(13, n_items=6, groups={"sex": 2, "race": 3}, n_evaluators=3, pairs=10)
     judgments = judgments_of(world.comparisons, n_items=6, evaluators=world.evaluators)

@@ -12,7 +12,7 @@ from scipy.special import expit
 from comparity import crowd_bt
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.mixtures import MixtureModel, mixture_of
+from comparity.ranking.mixture_likelihoods import MixtureModel, mixture_of
 from comparity.ranking.rank import rank_frames
 from tests.plain import mixtures
 

@@ -19,7 +19,7 @@ from comparity.errors import (
     PositionError,
 )
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.mixtures import MixtureModel, mixture_of
+from comparity.ranking.mixture_likelihoods import MixtureModel, mixture_of
 from comparity.ranking.rank import rank_frames
 from tests.plain import mixtures
 

@@ -28,7 +28,7 @@ from comparity.errors import (
     TooFewSubjectsError,
 )
 from comparity.relative.bridges import audit_files, audit_frames
-from comparity.relative.overlap import _left_by
+from comparity.relative.subject_overlap import _left_by
 from comparity.results.result import VIOLATED
 
 

@@ -9,9 +9,9 @@ from sklearn.metrics import r2_score
 
 from comparity.relative.diagnosis import diagnose, false_alarms_of_ignored_fit
 from comparity.relative.options import BridgeOptions
-from comparity.relative.overlap import measure_overlap
 from comparity.relative.prediction import BridgeErrors, Predictions, Shared
 from comparity.relative.result import BridgeDiagnosis
+from comparity.relative.subject_overlap import measure_overlap
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
 from comparity.results.plain import as_plain
 

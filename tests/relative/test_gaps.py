@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 from statsmodels.regression.linear_model import GLS
 
-from comparity.inference.differences import welch_statistic
+from comparity.inference.differential_parity import welch_statistic
 from comparity.relative.gaps import biased_estimate, biased_gap
 from comparity.relative.prediction import Predictions, bridge_errors, second_errors
 from comparity.relative.subjects import DecidedSubjects, decided_subjects

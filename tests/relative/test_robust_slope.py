@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from comparity.counts.differences import Moments
-from comparity.inference.differences import standardised_gap
+from comparity.inference.differential_parity import standardised_gap
 from comparity.inference.means import RatioPivot
 from comparity.relative.slopes import compare_slope
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from scipy.stats import norm
 
 from comparity import fair_topk, fairness_metrics, pairwise_accuracy, select_metrics
-from comparity.metrics.clusters import ClusterStability, ClusterTrial
 from comparity.metrics.comparison import metric_sensitivity
 from comparity.metrics.distortion import distortion_metrics
+from comparity.metrics.metric_clusters import ClusterStability, ClusterTrial
 from comparity.metrics.result import MetricClusters
 from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.relative.rehearsal import Rehearsal, RehearsedCase

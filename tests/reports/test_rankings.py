@@ -8,7 +8,7 @@ import pytest
 
 from comparity import barp, bradley_terry, crowd_bt, factor_bt
 from comparity.ranking.fits import SEAT
-from comparity.ranking.plots import LEVEL, plot_biases, plot_scores
+from comparity.ranking.pictures import LEVEL, plot_biases, plot_scores
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking
 from comparity.reports.page import page

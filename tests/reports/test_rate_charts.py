@@ -7,9 +7,9 @@ import pytest
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
-from comparity.metrics.charts import tree_chart
+from comparity.metrics.pictures import tree_chart
 from comparity.metrics.result import MetricClusters
-from comparity.ranking.plots import bias_chart, bias_picture, rank_chart
+from comparity.ranking.pictures import bias_chart, bias_picture, rank_chart
 from comparity.reports.charts import Axis, round_numbers
 from comparity.training.result import Outcome, Training
 from comparity.training.section import training_chart

@@ -33,7 +33,7 @@ from comparity import bradley_terry, crowd_bt, exposure, factor_bt, fair_topk, r
 from comparity.datasets.simulated_panels import Distribution, SimulatedPanel, simulate_comparisons
 from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.mixtures import mixture_of
+from comparity.ranking.mixture_likelihoods import mixture_of
 from tests.plain.published import alternating
 
 FLAT = (1.0, 1.0)

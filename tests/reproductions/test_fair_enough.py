@@ -19,14 +19,14 @@ from sklearn.linear_model import LogisticRegression
 from comparity import fairness_metrics
 from comparity.counts.neighbours import count_neighbours
 from comparity.metrics.catalogue import CATALOGUE
-from comparity.metrics.clusters import (
+from comparity.metrics.comparison import metric_sensitivity
+from comparity.metrics.metric_clusters import (
     cluster_agreement,
     cluster_differences,
     cluster_metrics,
     cluster_stability,
     published_partition,
 )
-from comparity.metrics.comparison import metric_sensitivity
 from comparity.metrics.result import Partition
 from tests.reproductions.fair_enough import (
     OF_DATA,

@@ -21,7 +21,11 @@ import pytest
 
 from comparity import compare_raters, differential_parity
 from comparity.counts.differences import Moments
-from comparity.inference.differences import one_sided_p_value, standardised_gap, welch_statistic
+from comparity.inference.differential_parity import (
+    one_sided_p_value,
+    standardised_gap,
+    welch_statistic,
+)
 from comparity.inference.means import satterthwaite
 
 pytestmark = [

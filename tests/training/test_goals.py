@@ -7,7 +7,7 @@ import pytest
 
 from comparity import pairwise_accuracy
 from comparity.errors import EmptyCellError, OptionError
-from comparity.pairwise.notions import (
+from comparity.pairwise.measures import (
     cross_group_gap,
     marginal_gap,
     pairwise_equal_opportunity_gap,

@@ -27,8 +27,8 @@ MEASURED = {
     "counts.overlap.FEWEST_EFFECTIVE_ITEMS": ("pairwise, standardised",),
     "counts.overlap.MOST_LEVELS": ("pairwise, standardised",),
     "metrics.cards.PROMISED": ("metrics",),
-    "inference.intervals.CLEAR": ("metrics",),
-    "inference.intervals.SMOOTHING": ("metrics",),
+    "inference.metric_intervals.CLEAR": ("metrics",),
+    "inference.metric_intervals.SMOOTHING": ("metrics",),
 }
 
 

@@ -138,7 +138,7 @@ def metrics(
         for name in ("privileged", "features"):
             if name not in choices:
                 raise click.UsageError(f"--study needs --{name}.")
-        from comparity.metrics.study import study_file
+        from comparity.metrics.metric_study import study_file
 
         known = _only(choices, MetricsForm, StudyForm, "--study", select=select)
         return study_file(file, **about, **known)

@@ -14,7 +14,7 @@ from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.overlap import label_blocks
 from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, SharedPairCounts, Sharing
 from comparity.errors import OptionError
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     FEWEST_EVALUATORS,
     Contrast,
     Family,

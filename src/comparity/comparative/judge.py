@@ -20,7 +20,7 @@ from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import disjoint_pairs
 from comparity.counts.pairs import PairCounts, SharedPairCounts
 from comparity.errors import OneGroupError
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     EQUAL_VALUES,
     FEWEST_EVALUATORS,
     agreement_rates,

@@ -37,7 +37,7 @@ from comparity.counts.overlap import Overlap
 from comparity.counts.pair_distances import ExpectedRates
 from comparity.counts.pairs import Cell, PairCounts, Sharing
 from comparity.errors import ConstantLabelError
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     FEWEST_EVALUATORS,
     Contrast,
     sides_of,

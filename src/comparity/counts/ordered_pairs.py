@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, all_pairs, name_sums
-from comparity.counts.kernels.differences import item_pairs, sum_dominated
 from comparity.counts.kernels.dominance import concordances
+from comparity.counts.kernels.label_differences import item_pairs, sum_dominated
 from comparity.counts.kernels.sorting import Classes, classes, joint_classes, one_class
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing
 from comparity.counts.query_pairs import query_pairs

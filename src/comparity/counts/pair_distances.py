@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.kernels.differences import add_functions, add_products
+from comparity.counts.kernels.label_differences import add_functions, add_products
 from comparity.counts.kernels.sorting import order_of
 from comparity.counts.pairs import TIE_VALUE, Floats, Sharing
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, cells_of, name_sums
 from comparity.counts.clusters import cluster_products
-from comparity.counts.kernels.differences import ItemPairs, Sums, item_pairs
+from comparity.counts.kernels.label_differences import ItemPairs, Sums, item_pairs
 from comparity.counts.kernels.moments import moments_by_cell
 from comparity.counts.kernels.queries import (
     SQUARES,

@@ -18,7 +18,7 @@ from comparity.counts.pairs import (
     Tally,
     subset,
 )
-from comparity.inference.agreement import EQUAL_VALUES, moments_of
+from comparity.inference.agreement_tests import EQUAL_VALUES, moments_of
 from comparity.inference.dyadic import FEWEST_ITEMS, null_covariance, rate_covariance
 from comparity.inference.gap_tests import JointTest
 

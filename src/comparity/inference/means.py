@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from scipy.special import stdtr, stdtrit
 
 from comparity.counts.differences import Moments
-from comparity.inference.differences import pooled_variance
+from comparity.inference.differential_parity import pooled_variance
 from comparity.inference.gap_tests import GapTest, Interval, untested_gap
 
 # With 20 rows off the most common difference, all on one side, Welch's test at 0.05 errs in 0.058

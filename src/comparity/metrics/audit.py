@@ -24,7 +24,7 @@ from comparity.counts.decisions import (
 )
 from comparity.counts.neighbours import count_neighbours, feature_matrix
 from comparity.errors import NoUnprivilegedError, UnknownPrivilegedError
-from comparity.inference.intervals import SMOOTHING, resample_table
+from comparity.inference.metric_intervals import SMOOTHING, resample_table
 from comparity.metrics.cards import (
     catalogue_with,
     metric_rows,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
 from comparity.errors import TooFewResamplesError
 from comparity.inference.gap_tests import Interval
-from comparity.inference.intervals import quantile
+from comparity.inference.metric_intervals import quantile
 from comparity.metrics.catalogue import CATALOGUE, CLUSTERS, EVERY_METRIC, Cluster, Entry
 from comparity.metrics.classification import (
     BASE,
@@ -30,9 +30,13 @@ from comparity.metrics.classification import (
     widest_gap_interval,
     widest_ratio_interval,
 )
-from comparity.metrics.clusters import cluster_differences, cluster_metrics, published_partition
 from comparity.metrics.comparison import metric_sensitivity
 from comparity.metrics.entropy import STANDARD, Variation, consistency
+from comparity.metrics.metric_clusters import (
+    cluster_differences,
+    cluster_metrics,
+    published_partition,
+)
 from comparity.metrics.options import check_kinds
 from comparity.metrics.result import (
     ChosenMetric,

@@ -14,8 +14,8 @@ from comparity.counts.decision_rows import DecisionRows, decision_arrays, read_d
 from comparity.errors import NoSuchEntryError
 from comparity.errors.spelling import visible
 from comparity.metrics.audit import join_attributes, privileged_groups, score_counts
-from comparity.metrics.charts import metrics_chart
 from comparity.metrics.options import ClassMetricsForm, MetricsOptions
+from comparity.metrics.pictures import metrics_chart
 from comparity.metrics.result import MetricsAnswer, Scorecard
 from comparity.metrics.section import METRIC, metric_row
 from comparity.reports.plots import draw

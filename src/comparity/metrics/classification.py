@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from comparity.counts.decisions import GroupedDecisions
 from comparity.counts.pairs import Tally
 from comparity.inference.gap_tests import Interval
-from comparity.inference.intervals import (
+from comparity.inference.metric_intervals import (
     Slopes,
     absolute_slopes,
     folded_interval,

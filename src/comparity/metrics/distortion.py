@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from comparity.counts.neighbours import feature_matrix, row_distances
 from comparity.errors import FeatureError, LengthMismatchError, NoSuchEntryError, OptionError
 from comparity.inference.gap_tests import Interval, plain
-from comparity.inference.intervals import quantile
+from comparity.inference.metric_intervals import quantile
 from comparity.metrics.audit import privileged_groups
 from comparity.metrics.result import MetricsAnswer
 from comparity.tables.features import one_attribute, placed_features

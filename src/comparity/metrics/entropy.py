@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from comparity.counts.decisions import GroupedDecisions, NeighbourCounts
-from comparity.inference.intervals import (
+from comparity.inference.metric_intervals import (
     Slopes,
     entropy_interval,
     folded_interval,

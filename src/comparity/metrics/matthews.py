@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.decisions import GroupedDecisions
 from comparity.inference.gap_tests import Interval
-from comparity.inference.intervals import quantile
+from comparity.inference.metric_intervals import quantile
 from comparity.metrics.classification import Measure, Measured, divide
 
 Floats = NDArray[np.float64]

@@ -52,7 +52,7 @@ class MetricsAnswer(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw this answer."""
-        from comparity.metrics.charts import plot_answer
+        from comparity.metrics.pictures import plot_answer
 
         return plot_answer(self, ax)
 

@@ -10,16 +10,16 @@ from typing import Any
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Interval
 from comparity.metrics.cards import ranges
-from comparity.metrics.charts import (
+from comparity.metrics.comparison import Sensitivity
+from comparity.metrics.distortion import Distortions
+from comparity.metrics.metric_clusters import ClusterStability
+from comparity.metrics.pictures import (
     has_sign,
     metrics_chart,
     moves_in_words,
     number_text,
     tree_chart,
 )
-from comparity.metrics.clusters import ClusterStability
-from comparity.metrics.comparison import Sensitivity
-from comparity.metrics.distortion import Distortions
 from comparity.metrics.result import (
     Change,
     Comparison,

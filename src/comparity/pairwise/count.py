@@ -17,7 +17,11 @@ from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
 from comparity.counts.pairs import ROUNDING, TIE_VALUE, Cell, Sharing
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
-from comparity.inference.agreement import CellContrast, contrasts_of_groups, contrasts_of_order
+from comparity.inference.agreement_tests import (
+    CellContrast,
+    contrasts_of_groups,
+    contrasts_of_order,
+)
 from comparity.inference.dealt_pairs import DealtPairs
 from comparity.inference.dyadic import rate_covariance, rate_interval
 from comparity.inference.gap_tests import RateEstimate

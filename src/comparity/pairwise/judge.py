@@ -16,7 +16,7 @@ from comparity.counts.all_pairs import column_marginals, drop_groups, merge_cell
 from comparity.counts.clusters import Clustering
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing, subset
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     EQUAL_VALUES,
     sides_of,
 )
@@ -31,8 +31,7 @@ from comparity.inference.gap_tests import GapTest, Reference, untested_gap
 from comparity.inference.item_permutation import check_by_permutation
 from comparity.inference.joint import equal_cells
 from comparity.inference.pivots import NullGap
-from comparity.pairwise import notions
-from comparity.pairwise.clusters import know_clusters
+from comparity.pairwise import measures
 from comparity.pairwise.count import (
     CountedPairs,
     ItemRoles,
@@ -44,6 +43,7 @@ from comparity.pairwise.count import (
     kinds_of_pairs,
     rate_of,
 )
+from comparity.pairwise.jackknife import know_clusters
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit, JudgedGap, Ties
@@ -334,12 +334,12 @@ def _result(
 
 def _summary(matrix: Matrix, rows: Matrix, columns: Matrix) -> dict[str, float]:
     return {
-        "pairwise equal opportunity gap": notions.pairwise_equal_opportunity_gap(matrix),
-        "cross-group gap": notions.cross_group_gap(matrix),
-        "within-group gap": notions.within_group_gap(matrix),
-        "marginal gap": notions.marginal_gap(rows),
-        "symmetric accuracy gap": notions.symmetric_accuracy_gap(rows, columns),
-        "least accuracy": notions.least_accuracy(matrix),
+        "pairwise equal opportunity gap": measures.pairwise_equal_opportunity_gap(matrix),
+        "cross-group gap": measures.cross_group_gap(matrix),
+        "within-group gap": measures.within_group_gap(matrix),
+        "marginal gap": measures.marginal_gap(rows),
+        "symmetric accuracy gap": measures.symmetric_accuracy_gap(rows, columns),
+        "least accuracy": measures.least_accuracy(matrix),
     }
 
 

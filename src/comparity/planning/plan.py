@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from comparity.errors import Option, PlanError
-from comparity.inference.agreement import family_of_cells
+from comparity.inference.agreement_tests import family_of_cells
 from comparity.inference.power import LARGEST_SIZE, first_step_alpha
 from comparity.planning.graded import SMALLEST, GradedScenario
 from comparity.planning.options import (
@@ -19,7 +19,7 @@ from comparity.planning.options import (
     GroupPlanOptions,
     SeparationPlanOptions,
 )
-from comparity.planning.power import PowerQuestion
+from comparity.planning.power_question import PowerQuestion
 from comparity.planning.remarks import remarks, say_unreachable
 from comparity.planning.result import ComparativePlan, PlannedTest, SeparationPlan
 from comparity.planning.scenarios import (

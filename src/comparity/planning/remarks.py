@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.inference.agreement_tests import FEWEST_EVALUATORS
 from comparity.inference.gap_tests import items_to_see
 from comparity.inference.power import LARGEST_SIZE
 from comparity.planning.graded import GradedScenario
-from comparity.planning.power import PowerQuestion
+from comparity.planning.power_question import PowerQuestion
 from comparity.planning.result import PlannedTest
 from comparity.planning.scenarios import PairScenario
 from comparity.results.options import AuditOptions

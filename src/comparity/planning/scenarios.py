@@ -2,7 +2,7 @@
 
 A scenario turns rates, group shares and base rates into the gaps to be tested, the trials expected
 behind each, and the covariance of the estimated gaps for a planned size. A power question
-(:mod:`comparity.planning.power`) adds how the tests will be judged.
+(:mod:`comparity.planning.power_question`) adds how the tests will be judged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.pairs import Cell
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     FEWEST_EVALUATORS,
     Family,
     contrasts_of_groups,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator
 
 from comparity.errors.spelling import visible
-from comparity.inference.agreement import FEWEST_EVALUATORS
-from comparity.planning.power import RecordedPower
+from comparity.inference.agreement_tests import FEWEST_EVALUATORS
+from comparity.planning.power_question import RecordedPower
 from comparity.planning.result import (
     ComparativePlan,
     Plan,

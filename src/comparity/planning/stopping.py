@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.agreement import FEWEST_EVALUATORS
+from comparity.inference.agreement_tests import FEWEST_EVALUATORS
 from comparity.inference.anytime import (
     FEWEST_ANYTIME_CLUSTERS,
     log_e_value_of_gaps,
     tuned_rho,
 )
 from comparity.planning.options import GroupPlanOptions
-from comparity.planning.power import PowerQuestion
+from comparity.planning.power_question import PowerQuestion
 from comparity.results.options import AuditOptions
 
 Floats = NDArray[np.float64]

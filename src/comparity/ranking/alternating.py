@@ -12,8 +12,8 @@ from comparity.errors import OptionError
 from comparity.ranking.connectivity import diagnose
 from comparity.ranking.contrasts import Contrasts
 from comparity.ranking.judgments import Judgments
+from comparity.ranking.likelihood.comparison_rows import rows_of
 from comparity.ranking.likelihood.passes import Pass
-from comparity.ranking.likelihood.rows import rows_of
 from comparity.ranking.result import BiasedRanking
 
 Floats = NDArray[np.float64]

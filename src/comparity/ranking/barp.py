@@ -37,11 +37,11 @@ from comparity.ranking.likelihood.errors import (
     chance_of_scores,
     without_unknown,
 )
-from comparity.ranking.likelihood.fitting import Fit, check_finite, fit, rows_for
+from comparity.ranking.likelihood.fit import Fit, check_finite, fit, rows_for
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
-from comparity.ranking.sharpness import (
+from comparity.ranking.sharpness_report import (
     equality_of,
     errors_if_zero,
     in_score_sds,

@@ -32,7 +32,7 @@ from comparity.ranking.fits import ScoreDependence, Suggestion
 from comparity.ranking.intervals import LEAN_VARIANCE
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
-from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.one_pass import variances_of

@@ -41,7 +41,7 @@ from comparity.ranking.fits import (
     gaussian,
 )
 from comparity.ranking.judgments import Judgments, judgments_of
-from comparity.ranking.mixtures import MixtureModel, Optimum, maximise, mixture_of
+from comparity.ranking.mixture_likelihoods import MixtureModel, Optimum, maximise, mixture_of
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
 from comparity.tables.typing import Attributes, Column, Comparisons

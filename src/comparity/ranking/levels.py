@@ -40,7 +40,7 @@ from comparity.tables.frames import text_of
 
 if TYPE_CHECKING:
     from comparity.ranking.contrasts import Contrasts
-    from comparity.ranking.likelihood.fitting import Fit
+    from comparity.ranking.likelihood.fit import Fit
     from comparity.ranking.likelihood.search import Task
 
 Floats = NDArray[np.float64]

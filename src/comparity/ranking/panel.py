@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from comparity.counts.all_pairs import cell_counts
 from comparity.errors import LengthMismatchError, OptionError
 from comparity.errors.spelling import visible
-from comparity.inference.agreement import contrasts_of_groups
+from comparity.inference.agreement_tests import contrasts_of_groups
 from comparity.inference.dyadic import CarriedGap
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.pivots import DyadicGap, SharedGap

@@ -155,7 +155,7 @@ class RankedPanel(Result):
 
     def plot_scores(self, attribute: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the scores of each group, before and after."""
-        from comparity.ranking.plots import plot_scores
+        from comparity.ranking.pictures import plot_scores
 
         return plot_scores(self, attribute, ax=ax)
 

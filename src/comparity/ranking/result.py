@@ -175,7 +175,7 @@ class Ranking(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the scores; a ranking with biases draws these."""
-        from comparity.ranking.plots import plot_ranking
+        from comparity.ranking.pictures import plot_ranking
 
         return plot_ranking(self, ax)
 
@@ -354,7 +354,7 @@ class BiasedRanking(Ranking):
 
     def plot_sharpness(self, ax: Axes | None = None) -> Axes:
         """Draw how sharp each evaluator is, where they have a sharpness of their own."""
-        from comparity.ranking.plots import plot_sharpness
+        from comparity.ranking.pictures import plot_sharpness
 
         return plot_sharpness(self, ax)
 

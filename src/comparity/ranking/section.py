@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
 from comparity.ranking.fits import SEAT, Effect, ScoreDependence
-from comparity.ranking.plots import LEVEL, bias_picture, if_equal, rank_chart, sharpness_chart
+from comparity.ranking.pictures import LEVEL, bias_picture, if_equal, rank_chart, sharpness_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.ranking.sentences import sentences_on

@@ -11,7 +11,7 @@ from comparity.errors.spelling import visible
 from comparity.ranking.anchors import ALIGNED, EQUAL_MEANS
 from comparity.ranking.fits import SEAT
 from comparity.ranking.names import NAMED
-from comparity.ranking.plots import LEVEL, if_equal
+from comparity.ranking.pictures import LEVEL, if_equal
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.sections import (
     count,

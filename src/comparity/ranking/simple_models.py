@@ -22,7 +22,7 @@ from comparity.ranking.fits import (
 )
 from comparity.ranking.judgments import Judgments, count_outcomes, judgments_of
 from comparity.ranking.likelihood.errors import Errors
-from comparity.ranking.likelihood.fitting import NO_ANCHOR, Fit, check_finite, fit
+from comparity.ranking.likelihood.fit import NO_ANCHOR, Fit, check_finite, fit
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
@@ -66,7 +66,7 @@ def bradley_terry(
     cluster : array_like, or a column's name, optional
         What comparisons share, such as the prompt or who judged; those of one cluster are not
         taken to be independent, and errors allow for it
-        (:mod:`comparity.ranking.likelihood.clusters`).
+        (:mod:`comparity.ranking.likelihood.sandwich`).
     prior : float, "marginal likelihood", "cross-validation" or None
         Standard deviation of the scores' prior, in logits, how to choose it, or no prior. Without
         one, an item that never lost has no finite score, and asking for it is an error.

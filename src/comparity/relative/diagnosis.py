@@ -34,7 +34,6 @@ from comparity.relative.gaps import question_of_bridge
 from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
 from comparity.relative.leaks import Leaks, find_leaks, leak_notes
 from comparity.relative.options import BridgeOptions
-from comparity.relative.overlap import SubjectOverlap, measure_overlap
 from comparity.relative.prediction import (
     BridgeErrors,
     Foretold,
@@ -43,6 +42,7 @@ from comparity.relative.prediction import (
     regressor_of,
 )
 from comparity.relative.result import BridgeDiagnosis, BridgedParity
+from comparity.relative.subject_overlap import SubjectOverlap, measure_overlap
 from comparity.relative.subjects import DecidedSubjects
 from comparity.results.result import UNDECIDED
 

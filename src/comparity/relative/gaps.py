@@ -15,9 +15,9 @@ the degrees of freedom of Satterthwaite over four terms.
 Where only one group's subjects differ between the two sides, a model that is wrong in form (a line
 for a curve) errs differently on them, and its errors do not cancel. So where errors are
 cross-fitted and nobody is shared, :math:`\bar E_0(a)` is a weighted mean, with weights that make
-the first's subjects look like the second's (:mod:`comparity.relative.overlap`). The gap is then
-*doubly robust*: right if the model of decisions is right, or if the weights are. Its variance is
-that of the influence of every row, by its error and by the weights it helped to estimate.
+the first's subjects look like the second's (:mod:`comparity.relative.subject_overlap`). The gap is
+then *doubly robust*: right if the model of decisions is right, or if the weights are. Its variance
+is that of the influence of every row, by its error and by the weights it helped to estimate.
 
 Subjects whom both decided about have both errors, and their difference is that of the two
 decisions, whatever :math:`f`. They join as a term of their own: within a group the means over the

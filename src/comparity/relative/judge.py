@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from comparity.counts.decision_sets import Decisions
 from comparity.counts.differences import ClusteredRows, DecisionRange, DifferenceCounts, Moments
 from comparity.inference.clustered_means import compare_clustered
-from comparity.inference.differences import (
+from comparity.inference.differential_parity import (
     magnitude,
     mean_gap,
     one_sided_p_value,

@@ -35,9 +35,9 @@ from comparity.inference.joint import homogeneous_shares
 from comparity.results.audit import Audit
 from comparity.results.judging import cluster_notes, conclude, judge
 from comparity.results.options import shows
+from comparity.separation.error_rates import GroupRate, class_rates, rates_of
 from comparity.separation.numbers import NumberedDecisions, audit_numbers
 from comparity.separation.options import SeparationForm, SeparationOptions, check_classes
-from comparity.separation.rates import GroupRate, class_rates, rates_of
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.typing import Attributes, Column

@@ -119,7 +119,7 @@ class OrderedRate(NamedTuple):
     Attributes
     ----------
     name, start : str
-        As those of :class:`~comparity.separation.rates.GroupRate`.
+        As those of :class:`~comparity.separation.error_rates.GroupRate`.
     kept : ndarray of bool
         Rows that it is a share of.
     decided : ndarray of bool

@@ -19,13 +19,13 @@ from comparity import barp
 from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import evidence as _attenuation
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.evidence import tilt_of
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import Penalised, Penalty
 from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.likelihood.passes import davidson
-from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 
 
 def sparse_panel(seed: int, **choices: Any) -> SimulatedPanel:

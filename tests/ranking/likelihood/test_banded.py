@@ -14,9 +14,9 @@ from comparity import barp, bradley_terry
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import banded as _banded
 from comparity.ranking.likelihood.banded import variances_given_biases
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows, _width, band_of, rows_of
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import Penalised, Penalty
-from comparity.ranking.likelihood.rows import ComparisonRows, _width, band_of, rows_of
 
 N_ITEMS, SCORE_SD = 120, 1.0
 FIELDS = (
@@ -248,8 +248,8 @@ def test_answers_to_many_questions_have_errors_of_the_inverse_nearly(
     errors_by("inverted")
     exact = fitted(drawn, corrected=False)
     monkeypatch.setattr("comparity.ranking.likelihood.exact.DENSE", 0)
-    monkeypatch.setattr("comparity.ranking.likelihood.rows.LITTLE_WORK", 200 * 30.0**2)
-    monkeypatch.setattr("comparity.ranking.likelihood.rows.MOST_WORK", 0.0)
+    monkeypatch.setattr("comparity.ranking.likelihood.comparison_rows.LITTLE_WORK", 200 * 30.0**2)
+    monkeypatch.setattr("comparity.ranking.likelihood.comparison_rows.MOST_WORK", 0.0)
     found = fitted(drawn, corrected=False)
     band = band_of(rows_in(drawn))
     assert band is not None

@@ -11,12 +11,12 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp, bradley_terry
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.dispersion import TasteGains, dispersion_of
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import Penalised, Penalty
 from comparity.ranking.likelihood.passes import Pass
-from comparity.ranking.likelihood.rows import ComparisonRows
 from comparity.results.result import read_result
 from tests.plain.dispersion import products
 

@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from comparity import barp
 from comparity.errors import OptionError
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.lapses import LapsePass, lapse_rate, pass_over
-from comparity.ranking.likelihood.rows import ComparisonRows
 from comparity.results.result import read_result
 
 

@@ -12,11 +12,11 @@ from scipy.optimize import approx_fprime
 from comparity.ranking.anchors import EQUAL_MEANS, Anchor, move_of
 from comparity.ranking.likelihood import kernels as _kernels
 from comparity.ranking.likelihood import passes as _passes
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.exact import Inverse
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import EFFECT_SD, Penalised, Penalty, minimise
 from comparity.ranking.likelihood.passes import FusedPass, Pass
-from comparity.ranking.likelihood.rows import ComparisonRows
 from tests.plain import ranking as plain
 
 N_ITEMS, N_EVALUATORS = 6, 3

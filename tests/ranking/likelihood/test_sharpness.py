@@ -19,9 +19,9 @@ from comparity import barp
 from comparity.errors import OptionError
 from comparity.ranking.intervals import ratio_intervals
 from comparity.ranking.judgments import judgments_of
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.objective import Penalised, Penalty
 from comparity.ranking.likelihood.passes import FusedPass, Pass
-from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.sharpness import best_sd
 from comparity.ranking.result import BiasedRanking
 from comparity.results.result import read_result

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 
 from comparity.counts.kernels.compilation import njit
+from comparity.ranking.likelihood.comparison_rows import Band
 from comparity.ranking.likelihood.exact import Solving
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.passes import Pass
-from comparity.ranking.likelihood.rows import Band
 
 Floats = NDArray[np.float64]
 

@@ -36,11 +36,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from comparity.counts.kernels.compilation import njit
-from comparity.ranking.likelihood.clusters import Gains
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.components import joined_parts
 from comparity.ranking.likelihood.exact import Solving
 from comparity.ranking.likelihood.objective import Penalised
-from comparity.ranking.likelihood.rows import ComparisonRows
+from comparity.ranking.likelihood.sandwich import Gains
 
 Floats = NDArray[np.float64]
 

@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from comparity.ranking.anchors import Move
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import solve_banded
-from comparity.ranking.likelihood.clusters import (
+from comparity.ranking.likelihood.dispersion import Dispersion, TasteGains, dispersion_of
+from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
+from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
+from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.sandwich import (
     ClusterGains,
     Gains,
     blocks_of,
     too_many_for_clusters,
 )
-from comparity.ranking.likelihood.dispersion import Dispersion, TasteGains, dispersion_of
-from comparity.ranking.likelihood.exact import Inverse, Solving, few_items, one_thread
-from comparity.ranking.likelihood.objective import Penalised, conjugate_gradients, inner
-from comparity.ranking.likelihood.one_pass import OnePass
 
 if TYPE_CHECKING:
     from comparity.ranking.connectivity import Diagnosis

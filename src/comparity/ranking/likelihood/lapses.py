@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.passes import MANY_NODES, NODES, Davidson, FusedPass, Pass
-from comparity.ranking.likelihood.rows import ComparisonRows
 
 Floats = NDArray[np.float64]
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from comparity.ranking.likelihood.comparison_rows import ALL, ComparisonRows
 from comparity.ranking.likelihood.kernels import (
     add_fused,
     add_gradient,
@@ -36,7 +37,6 @@ from comparity.ranking.likelihood.kernels import (
     mean_slopes,
     weighted_product,
 )
-from comparity.ranking.likelihood.rows import ALL, ComparisonRows
 
 Floats = NDArray[np.float64]
 

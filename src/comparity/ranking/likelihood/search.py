@@ -16,6 +16,7 @@ from comparity.ranking.fits import EQUAL, OWN, Wish, bound_sd
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood import exact as _exact
 from comparity.ranking.likelihood.banded import solve_banded
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.evidence import (
     LEAST_SCORE_SD,
     Ascent,
@@ -36,7 +37,6 @@ from comparity.ranking.likelihood.objective import (
 )
 from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.likelihood.passes import Pass
-from comparity.ranking.likelihood.rows import ComparisonRows
 from comparity.ranking.likelihood.sharpness import (
     Evidence,
     equality_test,

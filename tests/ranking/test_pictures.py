@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from comparity import win_rate
-from comparity.ranking.plots import STROKES, plot_scores
+from comparity.ranking.pictures import STROKES, plot_scores
 from comparity.ranking.rank import RankedPanel
 
 RNG = np.random.default_rng(2)

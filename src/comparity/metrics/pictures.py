@@ -9,9 +9,9 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from comparity.metrics.catalogue import EVERY_METRIC
-from comparity.metrics.clusters import ClusterStability
 from comparity.metrics.comparison import Sensitivity
 from comparity.metrics.distortion import Distortions
+from comparity.metrics.metric_clusters import ClusterStability
 from comparity.metrics.result import (
     Change,
     Comparison,

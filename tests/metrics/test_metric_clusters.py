@@ -19,7 +19,7 @@ from comparity.errors import (
     TooFewResamplesError,
 )
 from comparity.metrics.catalogue import CATALOGUE
-from comparity.metrics.clusters import (
+from comparity.metrics.metric_clusters import (
     _longest_stretch,
     cluster_agreement,
     cluster_differences,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import all_pairs, column_marginals, merge_cells, row_marginals
-from comparity.pairwise.notions import (
+from comparity.pairwise.measures import (
     cross_group_gap,
     least_accuracy,
     least_cross_group_accuracy,

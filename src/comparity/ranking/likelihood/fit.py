@@ -14,6 +14,7 @@ from comparity.errors import NoPriorError
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import Prior, by_cross_validation, folds
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD
 from comparity.ranking.likelihood.lapses import SCALE, pass_over
@@ -25,7 +26,6 @@ from comparity.ranking.likelihood.objective import (
     minimise,
     watching,
 )
-from comparity.ranking.likelihood.rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.search import (
     WATCHED,
     Search,

@@ -13,7 +13,7 @@ from scipy import stats
 
 from comparity import pairwise_accuracy
 from comparity.errors import MissingValueError, OneClusterError, OptionError
-from comparity.pairwise import clusters
+from comparity.pairwise import jackknife as home
 from comparity.pairwise.audit import audit_file, audit_frame
 
 RNG = np.random.default_rng(9)
@@ -74,7 +74,7 @@ def jackknife_of_blocks(codes: np.ndarray) -> float:
     """Return the same of more clusters than blocks, which are dealt out by size."""
     number = np.unique(codes, return_inverse=True)[1]
     place = np.argsort(np.argsort(-np.bincount(number), kind="stable"))
-    return jackknife(place[number] % clusters.MOST_BLOCKS)
+    return jackknife(place[number] % home.MOST_BLOCKS)
 
 
 def test_clusters_within_others_add_nothing() -> None:
@@ -90,7 +90,7 @@ def test_clusters_within_others_add_nothing() -> None:
 
 
 def test_many_clusters_are_dealt_to_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "MOST_BLOCKS", 5)
+    monkeypatch.setattr(home, "MOST_BLOCKS", 5)
     found = pairwise_accuracy(LABEL, SCORE, sensitive_features=GROUP, cluster=NAMES)
     sizes = np.bincount(PERSON)
     place = np.argsort(np.argsort(-sizes, kind="stable"))

@@ -16,7 +16,7 @@ from comparity import comparative_separation, pairwise_accuracy
 from comparity.counts.all_pairs import all_pairs
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, Tally, subset
-from comparity.inference.agreement import (
+from comparity.inference.agreement_tests import (
     agreement_rates,
     compare_fresh,
     compare_shared,

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from comparity.errors import OptionError
-from comparity.metrics.study import MetricStudy, study_metrics
+from comparity.metrics.metric_study import MetricStudy, study_metrics
 
 RNG = np.random.default_rng(1)
 SEX = RNG.choice(["f", "m"], 500)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from comparity.counts.differences import Moments
-from comparity.inference.differences import (
+from comparity.inference.differential_parity import (
     magnitude,
     standardised_gap,
     standardised_gap_total,

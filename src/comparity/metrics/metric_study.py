@@ -28,10 +28,14 @@ from comparity.errors import OptionError
 from comparity.errors.spelling import visible
 from comparity.metrics.audit import join_attributes, privileged_groups
 from comparity.metrics.catalogue import EVERY_METRIC
-from comparity.metrics.charts import tree_chart
-from comparity.metrics.clusters import cluster_differences, cluster_metrics, published_partition
 from comparity.metrics.comparison import metric_values
+from comparity.metrics.metric_clusters import (
+    cluster_differences,
+    cluster_metrics,
+    published_partition,
+)
 from comparity.metrics.options import LEARNERS, StudyForm
+from comparity.metrics.pictures import tree_chart
 from comparity.metrics.result import MetricClusters, MetricsAnswer
 from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section, rate, several

@@ -17,7 +17,7 @@ from comparity.ranking.fits import AUTO, Effect, EqualSharpness, Prior, Sharpnes
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.exact import DENSE
-from comparity.ranking.likelihood.fitting import Fit
+from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.search import Task
