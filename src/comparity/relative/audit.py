@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -155,7 +155,7 @@ def differential_parity(
     options = RelativeOptions(cluster=tuple(clusters), **choices)
     check_words(labels=labels, order=order, separator=separator)
     check_reference(reference, continuous=options.continuous)
-    ways = _ways(options, reference) | {"clusters": clusters}
+    ways = _ways(options, reference, clusters)
     groups = named_attributes(sensitive_features)
     check_sensitive(list(groups))
     if names is not None:
@@ -176,12 +176,21 @@ def differential_parity(
     return audit_decisions(decisions, options, ordinal=order is not None)
 
 
-def _ways(options: RelativeOptions, reference: Any) -> dict[str, Any]:
-    """Return how groups are formed."""
+class GroupWays(TypedDict):
+    """How groups are formed, and which columns tell what rows share."""
+
+    continuous: bool
+    intersection: bool
+    reference: Any
+    clusters: Any
+
+
+def _ways(options: RelativeOptions, reference: Any, clusters: Any) -> GroupWays:
     return {
         "continuous": options.continuous,
         "intersection": options.intersection,
         "reference": reference,
+        "clusters": clusters,
     }
 
 
@@ -201,20 +210,16 @@ def audit_frame(frame: Any, **choices: Any) -> DifferentialParity:
     check_sensitive(form.sensitive)
     raters, sensitive = [form.first, form.second], list(form.sensitive)
     check_apart(sensitive, raters)
-    ways = _ways(form, form.reference)
     if form.labels or form.separator is not None:
         named = [*sensitive, *(name for name in form.cluster if name not in sensitive)]
         given, groups = label_columns(frame, raters=raters, sensitive=named)
-        ways["clusters"] = {name: groups[name] for name in form.cluster}
+        ways = _ways(form, form.reference, {name: groups[name] for name in form.cluster})
         groups = {name: groups[name] for name in sensitive}
         decisions = labelled_decisions(given, groups, separator=form.separator, **ways)
     else:
-        columns: dict[str, Any] = {
-            "raters": raters,
-            "sensitive": sensitive,
-            "clusters": form.cluster,
-        }
-        decisions = {"": decision_table(frame, **columns, order=form.order, **ways)}
+        ways = _ways(form, form.reference, form.cluster)
+        about = {"raters": raters, "sensitive": sensitive}
+        decisions = {"": decision_table(frame, **about, order=form.order, **ways)}
     known = {"first": form.first, "second": form.second, "sensitive": sensitive}
     options = form.narrow(RelativeOptions)
     return audit_decisions(decisions, options, ordinal=form.order is not None, columns=known)
@@ -269,7 +274,6 @@ def audit_decisions(
     notes = _notes(decisions, options, whole, tests, ordinal=ordinal)
     clusters = {name: kind.n for name, kind in one.clusters.items()}
     notes += cluster_notes(clusters, options.cluster)
-    design: dict[str, Any] = {"design": f"the same subjects, clustered by {' and '.join(clusters)}"}
     several = len(one.groups) > 1
     groups = [
         f"{attribute}={name}" if several else name
@@ -285,7 +289,6 @@ def audit_decisions(
             groups=groups,
             notes=notes,
             clusters=clusters,
-            **(design if clusters else {}),
         ),
         contrasts=tuple(map(Question.with_finding, questions, tests, corrected)),
         distribution=tuple(whole),

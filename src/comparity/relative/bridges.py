@@ -128,8 +128,16 @@ def biased_bridge(
     """
     options = BridgeOptions(**choices)
     given = {"features": features, "predictions": predictions, "subjects": subjects}
-    how: dict[str, Any] = {"names": names, "reference": reference, "bridge": "biased"}
-    return _audit_arrays((first, second), sensitive_features, given, regressor, options, **how)
+    return _audit_arrays(
+        (first, second),
+        sensitive_features,
+        given,
+        regressor,
+        options,
+        names=names,
+        reference=reference,
+        bridge="biased",
+    )
 
 
 def unbiased_bridge(
@@ -180,8 +188,16 @@ def unbiased_bridge(
     """
     options = BridgeOptions(alpha=alpha, margin=margin, rule=rule, seed=seed, errors="training")
     given = {"features": features, "predictions": predictions}
-    how: dict[str, Any] = {"names": names, "reference": reference, "bridge": "unbiased"}
-    return _audit_arrays((first, second), sensitive_features, given, regressor, options, **how)
+    return _audit_arrays(
+        (first, second),
+        sensitive_features,
+        given,
+        regressor,
+        options,
+        names=names,
+        reference=reference,
+        bridge="unbiased",
+    )
 
 
 def audit_frames(decisions: Any, others: Any, **choices: Any) -> BridgedParity:
@@ -305,8 +321,15 @@ def _audit_arrays(
         names=() if features is None else feature_names(features[0]),
     )
     built = build_bridge(sides, foretold, regressor, options)
-    how: dict[str, Any] = {"names": names, "attribute": attribute, "bridge": bridge}
-    return audit_sides(sides, built, options, **how, numbers=numbers)
+    return audit_sides(
+        sides,
+        built,
+        options,
+        names=names,
+        attribute=attribute,
+        bridge=bridge,
+        numbers=numbers,
+    )
 
 
 def _pair(option: str, given: Any) -> tuple[Any, Any]:

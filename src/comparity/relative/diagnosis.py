@@ -18,7 +18,7 @@ sets differ in what the features tell. So four things are looked at:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -294,22 +294,22 @@ def diagnose(
     own = [np.concatenate([errors.all_of(side, place) for place in (0, 1)]) for side in (0, 1)]
     unseen_own = np.concatenate([honest.all_of(0, place) for place in (0, 1)])
     moments = [Moments.of(honest.all_of(0, place)) for place in (0, 1)]
-    facts: dict[str, Any] = {
-        "explained": 1 - float(np.mean(unseen_own**2) / subjects.decisions[0].var()),
-        "errors": tuple(float(np.sqrt(np.mean(one**2))) for one in own),
-        "calibration": dict(zip(subjects.groups, (one.mean for one in moments), strict=True)),
-        "calibration_p": compare_means(moments[1], moments[0], null="").p_value,
-        "separability": overlap.separability,
-        "effective_share": overlap.effective_share,
-        "shift": -overlap.moved / scale if scale > 0 and not unbiased else 0.0,
-        "left": -overlap.left.gap / scale if scale > 0 and not unbiased else 0.0,
-        "left_p": _normal_p_value(*overlap.left),
-        "optimism": math.nan if unseen is None else _root_ratio(own[0], unseen_own),
-        "ignored": false_alarms_of_ignored_fit(honest, options.alpha) if unbiased else math.nan,
-        "n_shared": subjects.n_shared,
-    }
-    refusals = _refusals(facts, options, standard_error, unbiased=unbiased)
-    return BridgeDiagnosis(**facts, refusals=tuple(refusals))
+    found = BridgeDiagnosis(
+        explained=1 - float(np.mean(unseen_own**2) / subjects.decisions[0].var()),
+        errors=(_root_mean_square(own[0]), _root_mean_square(own[1])),
+        calibration=dict(zip(subjects.groups, (one.mean for one in moments), strict=True)),
+        calibration_p=compare_means(moments[1], moments[0], null="").p_value,
+        separability=overlap.separability,
+        effective_share=overlap.effective_share,
+        shift=-overlap.moved / scale if scale > 0 and not unbiased else 0.0,
+        left=-overlap.left.gap / scale if scale > 0 and not unbiased else 0.0,
+        left_p=_normal_p_value(*overlap.left),
+        optimism=math.nan if unseen is None else _root_ratio(own[0], unseen_own),
+        ignored=false_alarms_of_ignored_fit(honest, options.alpha) if unbiased else math.nan,
+        n_shared=subjects.n_shared,
+    )
+    refusals = _refusals(found, options, standard_error, unbiased=unbiased)
+    return replace(found, refusals=tuple(refusals))
 
 
 def false_alarms_of_ignored_fit(errors: BridgeErrors, alpha: float) -> float:
@@ -331,6 +331,10 @@ def false_alarms_of_ignored_fit(errors: BridgeErrors, alpha: float) -> float:
     return float(2 * ndtr(-z / math.sqrt(1 + first / second))) if second > 0 else 1.0
 
 
+def _root_mean_square(errors: Floats) -> float:
+    return float(np.sqrt(np.mean(errors**2)))
+
+
 def _root_ratio(first: Floats, second: Floats) -> float:
     larger = float(np.mean(second**2))
     return math.sqrt(float(np.mean(first**2)) / larger) if larger > 0 else 1.0
@@ -341,47 +345,47 @@ def _normal_p_value(gap: float, variance: float) -> float:
 
 
 def _refusals(
-    facts: Mapping[str, Any], options: BridgeOptions, standard_error: float, *, unbiased: bool
+    found: BridgeDiagnosis, options: BridgeOptions, standard_error: float, *, unbiased: bool
 ) -> Iterator[str]:
     alpha = options.alpha
-    if facts["explained"] <= LEAST_EXPLAINED:
+    if found.explained <= LEAST_EXPLAINED:
         yield (
             "predictions are no better than the mean of the first's decisions (they explain "
-            f"{facts['explained']:.2f} of the variance): there is no bridge."
+            f"{found.explained:.2f} of the variance): there is no bridge."
         )
-    if facts["optimism"] < MEMORISED:
+    if found.optimism < MEMORISED:
         yield (
             "the model has learnt the decisions it was fitted to by heart (its error on them is "
-            f"{facts['optimism']:.2f} of that on others), so they cannot show its leanings; take "
+            f"{found.optimism:.2f} of that on others), so they cannot show its leanings; take "
             "errors by cross-fitting."
         )
-    if unbiased and facts["calibration_p"] <= alpha:
-        means = ", ".join(f"{group}: {mean:+.3g}" for group, mean in facts["calibration"].items())
+    if unbiased and found.calibration_p <= alpha:
+        means = ", ".join(f"{group}: {mean:+.3g}" for group, mean in found.calibration.items())
         yield (
             "the prediction does not lean as the first decision maker does (mean error by group "
-            f"{means}, p {facts['calibration_p']:.2g}); the biased bridge corrects for that."
+            f"{means}, p {found.calibration_p:.2g}); the biased bridge corrects for that."
         )
-    if unbiased and facts["ignored"] > INFLATED * alpha:
+    if unbiased and found.ignored > INFLATED * alpha:
         yield (
             "the error of the model's own fit is ignored, which raises the false-alarm rate from "
-            f"{alpha:g} to about {facts['ignored']:.2f}; the biased bridge takes it in."
+            f"{alpha:g} to about {found.ignored:.2f}; the biased bridge takes it in."
         )
-    for group, area in facts["separability"].items():
-        share = facts["effective_share"][group]
+    for group, area in found.separability.items():
+        share = found.effective_share[group]
         if area > MOST_SEPARABLE or share < LEAST_EFFECTIVE:
             yield (
                 f"the subjects of {group!r} are not the same kind on both sides: told apart with "
                 f"an area under the curve of {area:.2f}, effective share {share:.2f}."
             )
-    if abs(facts["shift"]) > options.margin:
+    if abs(found.shift) > options.margin:
         yield (
             "weighting the first's subjects to look like the second's moves DPD by "
-            f"{facts['shift']:+.2f}, more than the margin: the model errs differently on the two "
+            f"{found.shift:+.2f}, more than the margin: the model errs differently on the two "
             "sets of subjects."
         )
-    if facts["left_p"] <= 2 * alpha and abs(facts["left"]) > MOST_LEFT * standard_error:
+    if found.left_p <= 2 * alpha and abs(found.left) > MOST_LEFT * standard_error:
         yield (
             "the model's errors bend with features whose spread differs on the two sides, which "
-            f"weights do not follow: DPD would move by another {facts['left']:+.2f} (p "
-            f"{facts['left_p']:.2g}); a model that bends would carry further."
+            f"weights do not follow: DPD would move by another {found.left:+.2f} (p "
+            f"{found.left_p:.2g}); a model that bends would carry further."
         )

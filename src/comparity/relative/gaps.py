@@ -44,10 +44,11 @@ from numpy.typing import NDArray
 
 from comparity.counts.differences import Moments
 from comparity.counts.pairs import ROUNDING
+from comparity.inference.differential_parity import one_sided_p_value
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import RatioPivot, Term, contrast_of_means, satterthwaite
 from comparity.inference.permuted_means import compare_samples
-from comparity.relative.judge import Question, compare_groups, null_of, question_of_gap
+from comparity.relative.judge import Question, compare_groups, null_of
 from comparity.relative.prediction import BridgeErrors, second_errors
 from comparity.relative.slopes import gap_by_ratio
 from comparity.relative.subjects import Reweighed
@@ -106,17 +107,21 @@ def question_of_bridge(
     word_null = partial(null_of, who, several=False)
     if unbiased:
         (question,) = compare_groups(second_errors(found), who, word_null)
-        size = question.facts["dpd"]
-        return question, question.facts["gap"] / size if size else 1.0
+        size = question.dpd
+        return question, question.gap / size if size else 1.0
     reference, group = found.groups
     estimate = biased_estimate(found)
-    question = question_of_gap(
-        biased_gap(found, null=word_null(f"{group} = {reference}")),
-        {**who, "group": group, "reference": reference},
+    test = biased_gap(found, null=word_null(f"{group} = {reference}"))
+    question = Question(
+        test=test,
+        names={**who, "group": group, "reference": reference},
+        n=test.n,
         means=estimate.means,
         gap=estimate.gap,
         dpt=estimate.statistic,
         dof=estimate.dof,
+        p_one_sided=one_sided_p_value(estimate.statistic, estimate.dof),
+        dpd=test.gap,
     )
     return question, estimate.scale
 

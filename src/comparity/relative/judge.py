@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -45,6 +45,7 @@ PAPER_RULE = (
     "The rule of the paper reads a one-sided p value in both directions: where there is no "
     "relative bias it finds one with probability {twice:g}, not {alpha:g}."
 )
+INDEPENDENT = "rows independent of each other"
 # Ranges and deviations this many times as wide are hardly one scale.
 WIDER = 3.0
 
@@ -53,58 +54,50 @@ WIDER = 3.0
 class Question:
     """A contrast before it is judged: everything but the finding.
 
+    Numbers are those of :class:`comparity.relative.result.RaterContrast`.
+
     Attributes
     ----------
     test : GapTest
         On the scale of DPD.
-    facts : dict
-        The other fields of :class:`comparity.relative.result.RaterContrast`.
+    names : mapping of str to str
+        Names of ``first``, ``second``, ``attribute``, ``group``, ``reference``, ``label``.
+    favoured : mapping of str to str
+        What the sentence about who favours whom calls the groups, where not by their names.
     """
 
     test: GapTest
-    facts: dict[str, Any]
+    names: Mapping[str, str]
+    n: tuple[int, int]
+    means: tuple[float, float]
+    gap: float
+    dpt: float
+    dof: float
+    p_one_sided: float
+    dpd: float
+    dpd_total: float = math.nan
+    favoured: Mapping[str, str] = field(default_factory=dict)
 
     def with_finding(self, test: JudgedGap, games_howell_p: float = math.nan) -> RaterContrast:
         """Return the contrast with its finding."""
-        facts = self.facts
-        if test.pivot is not self.test.pivot:
-            # The test was judged as one that may be read at any moment.
-            facts = facts | {"p_value": test.p_value}
-        return RaterContrast(**facts, test=test, games_howell_p=games_howell_p)
-
-
-def question_of_gap(
-    test: GapTest,
-    names: dict[str, str],
-    *,
-    favoured: Mapping[str, str] | None = None,
-    **numbers: Any,
-) -> Question:
-    """Put together all that is known of a contrast.
-
-    Parameters
-    ----------
-    test : GapTest
-        On the scale of DPD.
-    names : dict
-        Names of ``first``, ``second``, ``attribute``, ``group``, ``reference``, ``label``.
-    favoured : mapping, optional
-        What the sentence about who favours whom calls the groups, where not by their names.
-    **numbers
-        ``means``, ``gap``, ``dpt``, ``dof``; and others where they do not follow from these.
-    """
-    size = numbers.get("dpd", test.gap)
-    known = {
-        "n": test.n,
-        "p_value": test.p_value,
-        "dpd": size,
-        "dpd_total": math.nan,
-        "magnitude": magnitude(size),
-        "direction": direction(size, **(names | dict(favoured or {}))),
-    }
-    if "p_one_sided" not in numbers:
-        known["p_one_sided"] = one_sided_p_value(numbers["dpt"], numbers["dof"])
-    return Question(test=test, facts={**names, **known, **numbers})
+        # Another pivot: the test was judged as one that may be read at any moment.
+        told = self.test if test.pivot is self.test.pivot else test
+        return RaterContrast(
+            **self.names,
+            n=self.n,
+            means=self.means,
+            gap=self.gap,
+            dpt=self.dpt,
+            dof=self.dof,
+            p_value=told.p_value,
+            p_one_sided=self.p_one_sided,
+            dpd=self.dpd,
+            dpd_total=self.dpd_total,
+            magnitude=magnitude(self.dpd),
+            direction=direction(self.dpd, **{**self.names, **self.favoured}),
+            test=test,
+            games_howell_p=games_howell_p,
+        )
 
 
 def question_of_slope(found: Decisions, who: dict[str, str], null: str) -> Question:
@@ -119,16 +112,18 @@ def question_of_line(test: GapTest, who: dict[str, str]) -> Question:
     statistic, dof = math.nan if pivot is None else 0.0, math.nan
     if isinstance(pivot, RatioPivot):
         statistic, dof = pivot.gap / math.sqrt(pivot.variance), pivot.dof
-    return question_of_gap(
-        test,
-        {**who, "group": f"larger {attribute}", "reference": f"smaller {attribute}"},
-        # A number has no groups to be named by it.
-        favoured={"attribute": ""},
+    return Question(
+        test=test,
+        names={**who, "group": f"larger {attribute}", "reference": f"smaller {attribute}"},
+        n=test.n,
         means=(math.nan, math.nan),
         gap=pivot.gap if isinstance(pivot, RatioPivot) else test.gap,
         dpt=statistic,
         dof=dof,
         p_one_sided=test.p_value / 2,
+        dpd=test.gap,
+        # A number has no groups to be named by it.
+        favoured={"attribute": ""},
     )
 
 
@@ -176,25 +171,24 @@ def null_of(who: Mapping[str, str], claim: str, *, several: bool) -> str:
 def _question_of_groups(
     test: GapTest, group: Moments, reference: Moments, *, names: dict[str, str]
 ) -> Question:
-    dof = math.nan
+    statistic, dof = welch_statistic(group, reference), math.nan
     if min(group.n, reference.n) > 1:
         variances = [group.variance / group.n, reference.variance / reference.n]
         dof = satterthwaite(variances, [group.n - 1, reference.n - 1])
-    statistic: dict[str, Any] = {"dpt": welch_statistic(group, reference), "dof": dof}
     if isinstance(test.pivot, ClusterGap):
-        error = math.sqrt(test.pivot.variance_at(0.0))
-        statistic = {
-            "dpt": test.gap / error,
-            "dof": test.pivot.dof,
-            "p_one_sided": test.p_value / 2,
-        }
-    return question_of_gap(
-        test,
-        names,
+        statistic = test.gap / math.sqrt(test.pivot.variance_at(0.0))
+        dof, p_one_sided = test.pivot.dof, test.p_value / 2
+    else:
+        p_one_sided = one_sided_p_value(statistic, dof)
+    return Question(
+        test=test,
+        names=names,
         n=(group.n, reference.n),
         means=(group.mean, reference.mean),
         gap=mean_gap(group, reference),
-        **statistic,
+        dpt=statistic,
+        dof=dof,
+        p_one_sided=p_one_sided,
         dpd=standardised_gap(group, reference),
         dpd_total=standardised_gap_total(group, reference),
     )
@@ -237,7 +231,7 @@ def judge_questions(
     tests = [question.test for question in questions]
     paper = options.rule == "paper"
     if paper:
-        tests = [replace(one.test, p_value=one.facts["p_one_sided"]) for one in questions]
+        tests = [replace(one.test, p_value=one.p_one_sided) for one in questions]
     found = judge(tests, **options.judging, n=n, n_items=n)
     if paper:
         # One-sided in both directions at alpha is two-sided at twice alpha.
@@ -255,11 +249,15 @@ def audit_of(
     groups: Sequence[str],
     notes: Sequence[str],
     raters: int = 2,
-    design: str = "the same subjects, rows independent of each other",
+    design: str = "",
     clusters: Mapping[str, int] | None = None,
 ) -> Audit:
-    """Put judged tests together with what the reader must know."""
+    """Put judged tests together with what the reader must know.
+
+    Without a `design`, both decided about the same subjects.
+    """
     rule = []
+    rows = f"clustered by {' and '.join(clusters)}" if clusters else INDEPENDENT
     if options.rule == "paper":
         rule = [PAPER_RULE.format(alpha=options.alpha, twice=2 * options.alpha)]
     return conclude(
@@ -269,7 +267,7 @@ def audit_of(
         notion="differential parity",
         rates=(),
         groups=tuple(groups),
-        design=design,
+        design=design or f"the same subjects, {rows}",
         unit="decisions",
         n=n,
         n_items=n,

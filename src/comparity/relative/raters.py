@@ -142,7 +142,6 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
     clusters = {name: kind.n for name, kind in decisions.clusters.items()}
     notes = [*range_notes(decisions), *_notes_on_copies(decisions)]
     notes += cluster_notes(clusters, options.cluster)
-    design: dict[str, Any] = {"design": f"the same subjects, clustered by {' and '.join(clusters)}"}
     n_raters = len(decisions.raters)
     matrices, findings = _matrices(decisions.raters, contrasts)
     return RaterParity(
@@ -159,7 +158,6 @@ def audit_raters(decisions: Decisions, options: RelativeOptions, **data: Any) ->
             notes=notes,
             raters=n_raters,
             clusters=clusters,
-            **(design if clusters else {}),
         ),
     )
 

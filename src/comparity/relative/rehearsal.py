@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -18,7 +19,7 @@ from comparity.relative.audit import differential_parity
 from comparity.relative.diagnosis import audit_sides, build_bridge
 from comparity.relative.judge import show_progress
 from comparity.relative.leaks import Leaks, find_leaks, leak_notes
-from comparity.relative.options import BridgeOptions, RelativeOptions
+from comparity.relative.options import BridgeOptions
 from comparity.relative.prediction import Foretold
 from comparity.relative.result import DifferentialParity
 from comparity.relative.subjects import (
@@ -241,7 +242,7 @@ def rehearse_bridges(
         raise OptionError("share", share, ["a share between 0 and 1"])
     if not isinstance(splits, int) or splits < 1:
         raise OptionError("splits", splits, ["a whole number from 1 on"])
-    RelativeOptions(alpha=alpha, margin=margin, seed=seed)
+    options = BridgeOptions(alpha=alpha, margin=margin, seed=seed)
     columns = {
         name: numbers(values, name, "decisions")
         for name, values in named_attributes(decisions).items()
@@ -252,7 +253,6 @@ def rehearse_bridges(
         raise OptionError("decisions", decisions, ["decisions by one maker or more, by name"])
     n = len(next(iter(columns.values())))
     known, _ = match_features(features, features, sizes=(n, n))
-    options = {"alpha": alpha, "margin": margin, "seed": seed}
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(splits)]
     cases: list[RehearsedCase] = []
@@ -260,8 +260,7 @@ def rehearse_bridges(
     for split, attribute, first in show_progress(tasks, "bridges"):
         order, cut = orders[split], round(share * n)
         stage = _Stage(columns, attributes[attribute], known, (order[:cut], order[cut:]))
-        who = {"split": split, "attribute": attribute, "first": first}
-        cases += _rehearse(stage, first, regressor, options, who)
+        cases += _rehearse(stage, split, attribute, first, regressor, options)
     named = feature_names(features)
     leaks = {name: find_leaks(known, own, named) for name, own in columns.items()}
     return Rehearsal(
@@ -294,30 +293,31 @@ class _Stage(NamedTuple):
 
 
 def _rehearse(
-    stage: _Stage, first: str, regressor: Any, options: dict[str, Any], who: dict[str, Any]
+    stage: _Stage, split: int, attribute: str, first: str, regressor: Any, options: BridgeOptions
 ) -> Iterator[RehearsedCase]:
     """Bridge one decision maker to everyone, by models that are fitted once."""
     here, there = stage.parts
     foretold = Foretold(features=(stage.features[here], stage.features[there]))
-    fresh, used = (BridgeOptions(errors=how, **options) for how in ("cross-fitted", "training"))
+    fresh, used = replace(options, errors="cross-fitted"), replace(options, errors="training")
     own = stage.sides(first, first)
     across, in_sample = (build_bridge(own, foretold, regressor, one) for one in (fresh, used))
     for second in stage.decisions:
         sides = stage.sides(first, second)
-        told: dict[str, Any] = {"names": SIDES, "attribute": who["attribute"]}
+        audit = partial(audit_sides, sides, names=SIDES, attribute=attribute)
         bridges = {
-            "biased": audit_sides(sides, across, fresh, bridge="biased", **told),
-            "biased, in sample": audit_sides(sides, in_sample, used, bridge="biased", **told),
-            "unbiased": audit_sides(sides, in_sample, used, bridge="unbiased", **told),
+            "biased": audit(across, fresh, bridge="biased"),
+            "biased, in sample": audit(in_sample, used, bridge="biased"),
+            "unbiased": audit(in_sample, used, bridge="unbiased"),
         }
         direct = [stage.measure(first, second, part) for part in (0, 1)]
-        alpha = options["alpha"]
         yield RehearsedCase(
-            **who,
+            split=split,
+            attribute=attribute,
+            first=first,
             second=second,
-            direct=(_sign(direct[0], alpha), _sign(direct[1], alpha)),
+            direct=(_sign(direct[0], options.alpha), _sign(direct[1], options.alpha)),
             direct_dpd=(direct[0].dpd, direct[1].dpd),
-            said={name: _sign(found, alpha) for name, found in bridges.items()},
+            said={name: _sign(found, options.alpha) for name, found in bridges.items()},
             dpd={name: found.dpd for name, found in bridges.items()},
             refused=tuple(n for n, found in bridges.items() if not found.diagnosis.carries),
         )
