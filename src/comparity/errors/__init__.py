@@ -6,6 +6,7 @@ from comparity.errors.fits import *  # noqa: F403
 from comparity.errors.logs import *  # noqa: F403
 from comparity.errors.spelling import ComparityError as ComparityError
 from comparity.errors.spelling import Offenders, Option
+from comparity.errors.studies import *  # noqa: F403
 from comparity.errors.values import *  # noqa: F403
 
 __all__ = ["Offenders", "Option"]

@@ -1,0 +1,1 @@
+"""Collecting judgments: a web app in which people judge pairs, and where answers are kept."""

@@ -1,0 +1,109 @@
+"""A judge and what a judge is shown, as far as judges' requests know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal[
+    "consent", "comprehension", "practice", "judging", "break", "done", "closed", "excluded"
+]
+Outcome = Literal["left", "right", "tie", "skip"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How many pairs a judge has judged, of how many; practice is not counted."""
+
+    done: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """A judge, as far as judges' requests know.
+
+    Attributes
+    ----------
+    id : int
+        Number in the database, never shown.
+    state : str
+        What comes next for the judge.
+    progress : Progress
+    practised : int
+        Practice pairs done.
+    tries : int
+        Tries left at the comprehension check.
+    """
+
+    id: int
+    state: State
+    progress: Progress
+    practised: int
+    tries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One column of an item: its text, or the id of a picture."""
+
+    name: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """What judges see of an item."""
+
+    shown: tuple[Shown, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """A pair that is shown to a judge.
+
+    Attributes
+    ----------
+    public_id : str
+        Random; tells nothing of the pair.
+    kind : {"practice", "pair"}
+        Attention pairs are pairs to everyone on this side.
+    left, right : ItemView
+    number, of : int
+        Place of the pair in what the judge sees, and how many there are.
+    """
+
+    public_id: str
+    kind: Literal["practice", "pair"]
+    left: ItemView
+    right: ItemView
+    number: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of an answer.
+
+    Attributes
+    ----------
+    is_new : bool
+        Whether it was stored now; false where it, or another answer to the same pair, was before.
+    is_right : bool or None
+        Whether an answer to a practice pair is the known one.
+    note : str
+        What the study says of a practice pair.
+    """
+
+    is_new: bool
+    is_right: bool | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """An image that an item shows."""
+
+    media_type: str
+    data: bytes

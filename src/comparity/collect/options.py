@@ -1,0 +1,101 @@
+"""The choices of a study that collects judgments, and of its export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from comparity.errors import OptionError
+from comparity.pairs.options import GROUP_GOALS
+from comparity.results.options import REQUIRED, Options, choice, column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectOptions(Options):
+    """What is asked, of whom, and how; keys of a study file and options of a command alike."""
+
+    question: str = choice(REQUIRED, "What judges are asked of each pair.")
+    show: tuple[str, ...] = column(
+        "Columns of the items that judges see; 'name:kind' with kind text, markdown, image or html."
+    )
+    item: str = column("Column of the items with their id.", "item")
+    sensitive: tuple[str, ...] = column(
+        "Column of the items with the group; several are taken in combination.", ()
+    )
+    score: str | None = column("Column of the items with the score to be tested.", None)
+    title: str = choice("Which one is better?", "Title of the pages.")
+    instructions: str = choice("", "What judges read before they begin, in Markdown.")
+    consent: str = choice("", "What judges agree to before they begin, in Markdown.")
+    judges: int = choice(1, "How many judges are planned.", least=1, most=100_000)
+    each: int = choice(50, "Judgments asked of each judge.", least=1, most=10_000)
+    goal: Literal["gap", "rank", "lean"] = choice(
+        "gap",
+        "What the judgments are for: gaps between kinds of pairs, a ranking, or judges' leans.",
+    )
+    hypotheses: Literal["all", "across", "within"] = choice(
+        "all", "Which kinds of pairs a test of gaps is about."
+    )
+    random_share: float = choice(
+        0.2,
+        "Least share of pairs drawn at random, whatever earlier answers say.",
+        least=0.2,
+        most=1,
+    )
+    swapped_share: float = choice(
+        0.05,
+        "Share of pairs that come back to the same judge with sides swapped.",
+        least=0,
+        most=0.3,
+    )
+    waves: int = choice(
+        1,
+        "In how many portions pairs are drawn; later ones take answers into account.",
+        least=1,
+        most=1000,
+    )
+    attention_share: float = choice(
+        0.04, "Share of attention pairs, where the study has any.", least=0, most=0.3
+    )
+    no_ties: bool = choice(False, "Offer no tie.")
+    no_skips: bool = choice(False, "Offer no skipping.")
+    break_every: int = choice(0, "Offer a break after so many judgments; 0 for none.", least=0)
+    lease_minutes: float = choice(
+        30.0,
+        "After how many idle minutes a judge's pairs may go to another.",
+        above=0,
+        most=100_000,
+    )
+    open_link: bool = choice(False, "Let everyone join who has the study's address.")
+    completion_code: str = choice("", "Code shown at the end.")
+    completion_url: str = choice("", "Address to return to at the end.")
+    contact: str = choice("", "Whom judges can ask, shown on every page.")
+    retention_days: int = choice(
+        365, "Days after which data that identify judges are to be erased.", least=1, most=36_500
+    )
+    language: str = choice("en", "Language of the pages.")
+    seed: int | None = choice(None, "Random seed.", least=0)
+
+    def _check_together(self) -> None:
+        """Refuse what cannot be asked."""
+        if not self.question.strip():
+            raise OptionError("question", self.question, ["a question"])
+        if not self.show:
+            raise OptionError("show", self.show, ["at least one column"])
+        if self.goal in GROUP_GOALS and not self.sensitive:
+            why = f"goal {self.goal!r} is about groups, and none are given"
+            raise OptionError("goal", self.goal, ["groups, by sensitive", "'rank'"], why)
+        if self.completion_url and not self.completion_url.startswith(("https://", "http://")):
+            raise OptionError("completion_url", self.completion_url, ["an address with https://"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions(Options):
+    """What is written of a study, and how."""
+
+    form: Literal["comparisons", "chosen", "arena"] = choice(
+        "comparisons",
+        "Layout: left, right, winner; chosen, rejected; or model_a, model_b, winner.",
+    )
+    keep_failed: bool = choice(
+        False, "Keep judges who failed more than half of their attention pairs unmarked."
+    )

@@ -1,0 +1,314 @@
+"""A study's store: what judges' pages ask of it, answered after the commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import sqlalchemy as sa
+
+from comparity.collect import participation, upkeep
+from comparity.collect.database import (
+    hide_password,
+    is_postgresql,
+    judge_engine,
+    migrate,
+    owner_engine,
+    select_version,
+)
+from comparity.collect.items import Items
+from comparity.collect.judge import Assignment, Judge, Outcome, Picture, Receipt
+from comparity.collect.schema import VERSION
+from comparity.collect.study import StudyDescription
+from comparity.collect.writer import GroupWriter
+from comparity.errors import NoStudyError, OptionError, StudyExistsError
+
+Answer = TypeVar("Answer")
+
+LONGEST_CLIENT_ID = 64
+LONGEST_KIND = 40
+LONGEST_DETAIL = 2000
+MOST_MILLISECONDS = 2**31 - 1
+RETRIES = 5
+"""How often a transaction is tried again where PostgreSQL lets another one go first."""
+
+
+def open_store(address: str | Path) -> Store:
+    """Open the store of a study.
+
+    Parameters
+    ----------
+    address : str or Path
+        A file, or an address such as ``postgresql://user@host/database``.
+
+    Returns
+    -------
+    Store
+        To be closed, or used in a ``with`` block.
+
+    Raises
+    ------
+    NoStudyError
+        There is no study.
+    """
+    where = str(address)
+    if not is_postgresql(where) and not Path(where).is_file():
+        raise NoStudyError(where, "no such file")
+    return Store(where)
+
+
+def create_store(address: str | Path, study: StudyDescription, items: Items, *, now: float) -> None:
+    """Make the tables of a new study and draw the first booklets.
+
+    Raises
+    ------
+    StudyExistsError
+        There is a study already.
+    """
+    where = str(address)
+    if not is_postgresql(where) and Path(where).exists():
+        raise StudyExistsError(where)
+    engine = owner_engine(where)
+    try:
+        if sa.inspect(engine).has_table("study"):
+            raise StudyExistsError(hide_password(where))
+        migrate(engine)
+        with engine.begin() as connection:
+            upkeep.insert_study(connection, study, items, now)
+    finally:
+        engine.dispose()
+
+
+class Store:
+    """The store of one study; safe to use from several threads.
+
+    Everything that writes returns after the commit.
+
+    Parameters
+    ----------
+    address : str
+        See :func:`open_store`.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.owner = owner_engine(address)
+        try:
+            if not sa.inspect(self.owner).has_table("study"):
+                raise NoStudyError(hide_password(address), "a database without its tables")
+            if select_version(self.owner, address) != VERSION:
+                migrate(self.owner)
+            with self.owner.begin() as connection:
+                self.definition = upkeep.select_study(connection)
+        except BaseException:
+            self.owner.dispose()
+            raise
+        self.study = self.definition.without_attention()
+        self._judges = judge_engine(address)
+        self._readers = self._judges
+        self._writer: GroupWriter | None = None
+        if not is_postgresql(address):
+            self._readers = judge_engine(address, writes=False)
+            self._writer = GroupWriter(self._judges)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.dispose()
+
+    def dispose(self) -> None:
+        """Write what was submitted, and close all connections."""
+        if self._writer is not None:
+            self._writer.stop()
+        for engine in (self._judges, self._readers, self.owner):
+            engine.dispose()
+
+    def _write(self, job: Callable[[sa.Connection], Answer]) -> Answer:
+        """Run a job of judges' requests in a transaction."""
+        if self._writer is not None:
+            return self._writer.run(job)  # type: ignore[no-any-return]
+        for left in reversed(range(RETRIES)):
+            try:
+                with self._judges.begin() as connection:
+                    return job(connection)
+            except (sa.exc.IntegrityError, sa.exc.OperationalError):
+                if not left:
+                    raise
+        raise AssertionError
+
+    def _read(self, job: Callable[[sa.Connection], Answer]) -> Answer:
+        with self._readers.begin() as connection:
+            return job(connection)
+
+    def _own(self, job: Callable[[sa.Connection], Answer]) -> Answer:
+        """Run a job of whoever runs the study."""
+        with self.owner.begin() as connection:
+            return job(connection)
+
+    # What judges ask for.
+
+    def judge_of(self, token: str, *, now: float) -> Judge | None:
+        """Return the judge of a token; None where it is unknown, revoked or expired."""
+        return self._read(
+            partial(participation.select_judge, study=self.study, token=token, now=now)
+        )
+
+    def select_picture(self, picture: str) -> Picture | None:
+        """Return an image that items show, by its id; None where there is none."""
+        return self._read(partial(participation.select_picture, picture=picture))
+
+    def insert_judge(self, *, external: Mapping[str, str], now: float) -> str:
+        """Let somebody join by the open link; return the token of the new judge.
+
+        Raises
+        ------
+        NotOpenError, AlreadyJoinedError
+            The study has no open link, or someone with the same ids has joined.
+        """
+        job = partial(participation.insert_judge, study=self.study, external=external, now=now)
+        return self._write(job)
+
+    def record_consent(self, judge: Judge, *, now: float) -> None:
+        """Note that a judge agreed."""
+        self._write(partial(participation.record_consent, judge=judge.id, now=now))
+
+    def record_comprehension(self, judge: Judge, *, passed: bool, now: float) -> int:
+        """Note a try at the comprehension check; return how many are left."""
+        job = partial(participation.record_comprehension, judge=judge.id, passed=passed, now=now)
+        return self._write(job)
+
+    def next_assignment(self, judge: Judge, *, now: float) -> Assignment | None:
+        """Return the pair a judge is to judge, the same until it is; None where none is left."""
+        found = self._assignments(judge, now)
+        return found[0] if found else None
+
+    def upcoming_assignment(self, judge: Judge, *, now: float) -> Assignment | None:
+        """Return the pair after the next, to be fetched ahead; None where there is none."""
+        found = self._assignments(judge, now)
+        return found[1] if len(found) > 1 else None
+
+    def _assignments(self, judge: Judge, now: float) -> list[Assignment]:
+        select = partial(participation.select_assignments, study=self.study, judge=judge.id)
+        found = self._read(select)
+        if found is None:
+            self._give_out(judge, now)
+            found = self._read(select)
+        return found or []
+
+    def _give_out(self, judge: Judge, now: float) -> None:
+        give_out = partial(participation.give_out, study=self.study, judge=judge.id, now=now)
+        if self._write(give_out):
+            return
+        drawn = self._own(partial(upkeep.draw_wave, study=self.definition, now=now))
+        if not (drawn and self._write(give_out)):
+            self._write(partial(participation.finish, judge=judge.id, now=now))
+
+    def insert_judgment(
+        self,
+        judge: Judge,
+        *,
+        assignment: str,
+        outcome: Outcome,
+        client_id: str,
+        milliseconds: int | None,
+        now: float,
+    ) -> Receipt:
+        """Keep an answer; the same `client_id` again, or a second answer, changes nothing.
+
+        Raises
+        ------
+        UnknownAssignmentError, LapsedAssignmentError, ClosedStudyError, OptionError
+            The pair was not shown to the judge, went to another one, the study is closed, or the
+            answer is none.
+        """
+        _check_client_id(client_id)
+        if outcome not in self.study.outcomes:
+            raise OptionError("outcome", outcome, [repr(one) for one in self.study.outcomes])
+        if milliseconds is not None and not 0 <= milliseconds <= MOST_MILLISECONDS:
+            raise OptionError("milliseconds", milliseconds, [f"0 to {MOST_MILLISECONDS:,}"])
+        recorded, has_more = self._write(
+            partial(
+                participation.insert_judgment,
+                study=self.study,
+                judge=judge.id,
+                assignment=assignment,
+                outcome=outcome,
+                client_id=client_id,
+                milliseconds=milliseconds,
+                now=now,
+            )
+        )
+        if not has_more:
+            self._give_out(judge, now)
+        return recorded
+
+    def insert_undo(self, judge: Judge, *, client_id: str, now: float) -> Assignment | None:
+        """Take back the last answer of a judge, by a row of its own; return what is shown next.
+
+        Raises
+        ------
+        ClosedStudyError, OptionError
+        """
+        _check_client_id(client_id)
+        job = partial(
+            participation.insert_undo,
+            study=self.study,
+            judge=judge.id,
+            client_id=client_id,
+            now=now,
+        )
+        self._write(job)
+        return self.next_assignment(judge, now=now)
+
+    def insert_event(
+        self, judge: Judge, *, kind: str, detail: Mapping[str, Any], now: float
+    ) -> None:
+        """Log what happened on a page; ``"rested"`` ends a break."""
+        if not 0 < len(kind) <= LONGEST_KIND:
+            raise OptionError("kind", kind, [f"1 to {LONGEST_KIND} characters"])
+        if len(json.dumps(dict(detail))) > LONGEST_DETAIL:
+            raise OptionError("detail", "too long", [f"at most {LONGEST_DETAIL} characters"])
+        job = partial(participation.insert_event, judge=judge.id, kind=kind, detail=detail, now=now)
+        self._write(job)
+
+    # What whoever runs the study asks for.
+
+    def insert_judges(
+        self, n: int, *, now: float, expires_at: float | None = None
+    ) -> list[tuple[str, str]]:
+        """Add judges; return their names and tokens, which are told only here."""
+        return self._own(partial(upkeep.insert_judges, n=n, expires_at=expires_at, now=now))
+
+    def revoke_judge(self, name: str, *, now: float) -> None:
+        """Let the links of a judge lead nowhere from now on."""
+        self._own(partial(upkeep.revoke_judge, name=name, now=now))
+
+    def close(self, *, now: float) -> None:
+        """Take no more judgments."""
+        self._own(partial(upkeep.close_study, now=now))
+
+    def reopen(self, *, now: float) -> None:
+        """Take judgments again."""
+        self._own(partial(upkeep.reopen_study, now=now))
+
+    def erase_judge(self, name: str, *, now: float, keep_judgments: bool = False) -> None:
+        """Erase what is known of a judge, with the judgments or without."""
+        job = partial(upkeep.erase_judge, name=name, keep_judgments=keep_judgments, now=now)
+        self._own(job)
+        upkeep.empty_journal(self.owner)
+
+
+def _check_client_id(client_id: str) -> None:
+    if not 0 < len(client_id) <= LONGEST_CLIENT_ID:
+        allowed = [f"1 to {LONGEST_CLIENT_ID} characters"]
+        raise OptionError("client_id", client_id[: 2 * LONGEST_CLIENT_ID], allowed)

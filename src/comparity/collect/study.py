@@ -1,0 +1,245 @@
+"""What a study is: its question, what judges see, and the pairs that everyone gets."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from comparity.collect.options import CollectOptions
+from comparity.errors import FileAccessError, StudyError
+
+Kind = Literal["text", "markdown", "image", "html"]
+KINDS: tuple[str, ...] = get_args(Kind)
+MOST_BYTES = 2**20
+TRIES = 2
+"""How often a judge may try the comprehension check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownColumn:
+    """A column of the items that judges see.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"text", "markdown", "image", "html"}
+    """
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A question that shows whether the instructions were understood.
+
+    Attributes
+    ----------
+    question : str
+    answers : tuple of str
+    right : int
+        Position of the right answer.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPair:
+    """A pair whose answer is known: for practice, or to see whether a judge pays attention.
+
+    Attributes
+    ----------
+    better, worse : mapping of str to str
+        What is shown of either item, by column.
+    note : str
+        Said after practice.
+    """
+
+    better: Mapping[str, str]
+    worse: Mapping[str, str]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyDescription:
+    """What is asked, of whom, and how.
+
+    Attributes
+    ----------
+    options : CollectOptions
+    show : tuple of ShownColumn
+        What judges see of an item.
+    checks : tuple of Check
+        Comprehension check; none where there is none.
+    practice, attention : tuple of KnownPair
+        What everyone sees first, and what is mixed in.
+    """
+
+    options: CollectOptions
+    show: tuple[ShownColumn, ...]
+    checks: tuple[Check, ...] = ()
+    practice: tuple[KnownPair, ...] = ()
+    attention: tuple[KnownPair, ...] = field(default=(), repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a choice of the study, such as ``study.question``."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.options, name)
+
+    @property
+    def ties(self) -> bool:
+        """Whether a tie can be answered."""
+        return not self.options.no_ties
+
+    @property
+    def skips(self) -> bool:
+        """Whether a pair can be skipped."""
+        return not self.options.no_skips
+
+    @property
+    def lease(self) -> float:
+        """After how many idle seconds a booklet may go to another judge."""
+        return self.options.lease_minutes * 60
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """What a judge can answer."""
+        return ("left", "right", *(["tie"] * self.ties), *(["skip"] * self.skips))
+
+    def without_attention(self) -> StudyDescription:
+        """Return the study as judges' pages know it."""
+        return replace(self, attention=())
+
+    def to_json(self) -> str:
+        """Return the description as it is kept."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> StudyDescription:
+        """Read a description that was kept."""
+        found = json.loads(text)
+        known = {one.name for one in fields(CollectOptions)}
+        options = {k: v for k, v in _tuples_in(found["options"]).items() if k in known}
+        return cls(
+            options=CollectOptions(**options),
+            show=tuple(ShownColumn(**one) for one in found["show"]),
+            checks=tuple(Check(**_tuples_in(one)) for one in found["checks"]),
+            practice=tuple(KnownPair(**one) for one in found["practice"]),
+            attention=tuple(KnownPair(**one) for one in found["attention"]),
+        )
+
+
+def _tuples_in(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: tuple(one) if isinstance(one, list) else one for k, one in table.items()}
+
+
+def study_of(
+    options: CollectOptions,
+    *,
+    checks: Sequence[Mapping[str, Any]] = (),
+    practice: Sequence[Mapping[str, Any]] = (),
+    attention: Sequence[Mapping[str, Any]] = (),
+    where: str = "study",
+) -> StudyDescription:
+    """Check the parts of a description and put them together.
+
+    Examples
+    --------
+    >>> options = CollectOptions(question="Which text is clearer?", show="text", goal="rank")
+    >>> study_of(options).show
+    (ShownColumn(name='text', kind='text'),)
+    """
+    show = tuple(_column(one, where) for one in options.show)
+    names = [one.name for one in show]
+    return StudyDescription(
+        options=options,
+        show=show,
+        checks=tuple(_check(one, where) for one in checks),
+        practice=tuple(_known_pair(one, names, f"{where}: [[practice]]") for one in practice),
+        attention=tuple(_known_pair(one, names, f"{where}: [[attention]]") for one in attention),
+    )
+
+
+def read_study(path: str | Path, **flags: Any) -> tuple[StudyDescription, Path | None]:
+    """Read a study and the name of its file of items from TOML; flags win over what it says.
+
+    Parameters
+    ----------
+    path : path
+        Keys are those of :class:`CollectOptions` and ``items``; tables are ``[[check]]``,
+        ``[[practice]]`` and ``[[attention]]``.
+    **flags
+        Choices of :class:`CollectOptions`.
+    """
+    file = Path(path)
+    where = f"study {file.name!r}"
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            found = f"{file.stat().st_size:,} bytes"
+            raise StudyError(where, "this is too large for a study.", found, "name the TOML file.")
+        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise FileAccessError(str(file), error.strerror or str(error)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        hint = "correct the file; its format is TOML."
+        raise StudyError(where, "this cannot be read.", str(error), hint) from error
+    items = content.pop("items", None)
+    tables = {name: content.pop(name, ()) for name in ("check", "practice", "attention")}
+    known = [one.name for one in fields(CollectOptions)]
+    for key in content:
+        if key not in known:
+            hint = f"choose from {', '.join([*known, 'items', *tables])}."
+            raise StudyError(where, f"there is no key {key!r}.", key, hint)
+    if "question" not in {*content, *flags}:
+        raise StudyError(where, "a study needs a question.", "none", 'write question = "...".')
+    options = CollectOptions(**{**_tuples_in(content), **flags})
+    study = study_of(
+        options,
+        checks=tables["check"],
+        practice=tables["practice"],
+        attention=tables["attention"],
+        where=where,
+    )
+    return study, None if items is None else file.parent / str(items)
+
+
+def _column(text: str, where: str) -> ShownColumn:
+    name, colon, kind = text.rpartition(":")
+    if not colon:
+        name, kind = kind, "text"
+    if kind not in KINDS or not name:
+        hint = f"write the column, a colon, and {' or '.join(KINDS)}."
+        raise StudyError(where, f"{text!r} is no column with its kind.", text, hint)
+    return ShownColumn(name=name, kind=kind)  # type: ignore[arg-type]
+
+
+def _check(table: Mapping[str, Any], where: str) -> Check:
+    example = 'write question = "...", answers = ["...", "..."] and right = 1.'
+    try:
+        question, answers, right = table["question"], table["answers"], table["right"]
+    except (KeyError, TypeError) as error:
+        raise StudyError(where, "a check is incomplete.", str(error), example) from error
+    found = isinstance(answers, list | tuple) and len(answers) > 1 and isinstance(right, int)
+    if not (found and isinstance(question, str) and 1 <= right <= len(answers)):
+        raise StudyError(where, "a check needs answers, one of them right.", str(table), example)
+    return Check(question=question, answers=tuple(map(str, answers)), right=right - 1)
+
+
+def _known_pair(table: Mapping[str, Any], names: Sequence[str], where: str) -> KnownPair:
+    wanted = " and ".join(f"{name} = ..." for name in names)
+    hint = f"write better = {{ {wanted} }}, worse = {{ {wanted} }}."
+    sides = []
+    for side in ("better", "worse"):
+        shown = table.get(side) if isinstance(table, Mapping) else None
+        if not isinstance(shown, Mapping) or {*shown} != {*names}:
+            raise StudyError(where, f"{side} must give {', '.join(names)}.", str(shown), hint)
+        sides.append({name: str(shown[name]) for name in names})
+    return KnownPair(better=sides[0], worse=sides[1], note=str(table.get("note", "")))

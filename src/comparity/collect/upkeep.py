@@ -1,0 +1,294 @@
+"""What whoever runs a study does: set it up, add judges, draw pairs, close, erase."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from comparity.collect import schema
+from comparity.collect.database import inserted_id
+from comparity.collect.items import Items
+from comparity.collect.pairing import PlannedPair, draw_booklets, wave_sizes
+from comparity.collect.participation import add_progress, add_token
+from comparity.collect.study import KnownPair, StudyDescription
+from comparity.collect.tokens import new_token
+from comparity.errors import NoSuchJudgeError
+
+ITEM_ROLE = "item"
+
+
+def insert_study(
+    connection: sa.Connection, study: StudyDescription, items: Items, now: float
+) -> None:
+    """Keep a new study, its items and the first booklets."""
+    values = {"id": 1, "definition": study.to_json(), "created_at": now}
+    connection.execute(sa.insert(schema.STUDY), values)
+    _insert_items(connection, study, items)
+    pictures = [
+        {"id": key, "media_type": one.media_type, "data": one.data}
+        for key, one in items.pictures.items()
+    ]
+    if pictures:
+        connection.execute(sa.insert(schema.PICTURE), pictures)
+    _insert_practice(connection, study)
+    draw_wave(connection, study, now)
+
+
+def select_study(connection: sa.Connection) -> StudyDescription:
+    """Return the study."""
+    return StudyDescription.from_json(
+        connection.execute(sa.select(schema.STUDY.c.definition)).scalar_one()
+    )
+
+
+def _insert_items(connection: sa.Connection, study: StudyDescription, items: Items) -> None:
+    """Keep items under random numbers; known pairs are two items each, the better one first."""
+    known = [*(("practice", one) for one in study.practice)]
+    known += [("attention", one) for one in study.attention]
+    rng = _generator(study, "items")
+    ids = (rng.permutation(len(items)) + 1).tolist()
+    rows = [
+        {
+            "id": ids[place],
+            "role": ITEM_ROLE,
+            "name": name,
+            "sensitive": json.dumps({key: one[place] for key, one in items.sensitive.items()}),
+            "score": None if items.scores is None else items.scores[place],
+            "shown": json.dumps(list(items.shown[place])),
+        }
+        for place, name in enumerate(items.names)
+    ]
+    number = len(items)
+    for role, pair in known:
+        for side in ("better", "worse"):
+            number += 1
+            shown = [getattr(pair, side)[one.name] for one in study.show]
+            facts = {"role": role, "name": f"{role} {side}", "sensitive": "{}", "score": None}
+            rows.append({"id": number, **facts, "shown": json.dumps(shown)})
+    connection.execute(sa.insert(schema.ITEM), rows)
+
+
+def _known_items(connection: sa.Connection, role: str) -> list[tuple[int, int]]:
+    """Return the numbers of known pairs, better item first."""
+    query = sa.select(schema.ITEM.c.id).where(schema.ITEM.c.role == role).order_by(schema.ITEM.c.id)
+    ids = connection.execute(query).scalars().all()
+    return list(zip(ids[::2], ids[1::2], strict=True))
+
+
+def _insert_practice(connection: sa.Connection, study: StudyDescription) -> None:
+    rng = _generator(study, "practice")
+    pairs = zip(_known_items(connection, "practice"), study.practice, strict=True)
+    rows = [
+        _known_row(ids, one, schema.PRACTICE, place, None, str(rng.choice(["left", "right"])))
+        for place, (ids, one) in enumerate(pairs)
+    ]
+    if rows:
+        connection.execute(sa.insert(schema.PAIR), rows)
+
+
+def _known_row(
+    ids: tuple[int, int], pair: KnownPair, kind: str, place: int, booklet: int | None, side: str
+) -> dict[str, Any]:
+    left, right = ids if side == "left" else ids[::-1]
+    return {
+        **_row(kind, booklet, place, left, right),
+        "expected": side,
+        "note": pair.note,
+    }
+
+
+def _row(kind: str, booklet: int | None, place: int, left: int, right: int) -> dict[str, Any]:
+    low, high = sorted((left, right))
+    facts = dict.fromkeys(("repeats", "probability", "expected", "note"))
+    return {
+        **{"kind": kind, "booklet": booklet, "place": place, "left_item": left},
+        **{"right_item": right, "pair_key": f"{low} {high}", "how": "", "stratum": ""},
+        **facts,
+    }
+
+
+def draw_wave(connection: sa.Connection, study: StudyDescription, now: float) -> bool:
+    """Draw the next booklets of a study, if there are any; return whether there were.
+
+    Later waves take the answers so far into account.
+    """
+    # Only one request draws; the others wait here and find what it drew.
+    lock = sa.select(schema.STUDY.c.id).with_for_update()
+    connection.execute(lock)
+    booklets = schema.BOOKLET
+    fresh = sa.select(sa.func.count()).where(
+        booklets.c.holder.is_(None), booklets.c.is_finished.is_(False)
+    )
+    if connection.execute(fresh).scalar_one():
+        return True
+    wave = connection.execute(sa.select(sa.func.max(booklets.c.wave))).scalar()
+    wave = 0 if wave is None else wave + 1
+    sizes = wave_sizes(study.judges, study.waves)
+    if wave >= len(sizes):
+        return False
+    _insert_booklets(connection, study, wave, sizes[wave])
+    event = {"judge": None, "kind": "drawn", "detail": json.dumps({"wave": wave}), "at": now}
+    connection.execute(sa.insert(schema.EVENT), event)
+    return True
+
+
+def _insert_booklets(connection: sa.Connection, study: StudyDescription, wave: int, n: int) -> None:
+    query = sa.select(schema.ITEM).where(schema.ITEM.c.role == ITEM_ROLE).order_by(schema.ITEM.c.id)
+    items = connection.execute(query).all()
+    groups = [json.loads(one.sensitive) for one in items]
+    place = {one.id: number for number, one in enumerate(items)}
+    drawn = draw_booklets(
+        study,
+        n,
+        n_items=len(items),
+        sensitive={name: [one[name] for one in groups] for name in study.sensitive},
+        scores=None if study.score is None else [one.score for one in items],
+        given=[(place[a], place[b]) for a, b in _decided(connection)],
+        rng=_generator(study, "pairs", wave),
+    )
+    known = _known_items(connection, "attention")
+    ids = [one.id for one in items]
+    for booklet in drawn:
+        facts = {"wave": wave, "holder": None, "active_at": None, "is_finished": False}
+        added = connection.execute(sa.insert(schema.BOOKLET), facts)
+        _insert_pairs(connection, study, inserted_id(added), booklet, ids, known)
+
+
+def _insert_pairs(
+    connection: sa.Connection,
+    study: StudyDescription,
+    booklet: int,
+    pairs: Sequence[PlannedPair],
+    ids: Sequence[int],
+    known: Sequence[tuple[int, int]],
+) -> None:
+    first = (connection.execute(sa.select(sa.func.max(schema.PAIR.c.id))).scalar() or 0) + 1
+    rows = []
+    for place, one in enumerate(pairs):
+        if one.expected is not None:
+            pair = study.attention[one.left]
+            row = _known_row(known[one.left], pair, schema.ATTENTION, place, booklet, one.expected)
+        else:
+            row = _row(schema.PAIRED, booklet, place, ids[one.left], ids[one.right])
+            row |= {"how": one.how, "stratum": one.stratum, "probability": one.probability}
+            row["repeats"] = None if one.repeats is None else first + one.repeats
+        # Attention pairs may come several times, each time as a pair of its own.
+        key = row["pair_key"] if one.expected is None else f"{row['pair_key']} at {first + place}"
+        rows.append({"id": first + place, **row, "pair_key": key})
+    connection.execute(sa.insert(schema.PAIR), rows)
+
+
+def _decided(connection: sa.Connection) -> list[tuple[int, int]]:
+    """Return the answers that stand and are no ties, better item first."""
+    pair, judgment = schema.PAIR.c, schema.JUDGMENT.c
+    query = (
+        sa.select(pair.left_item, pair.right_item, judgment.outcome)
+        .select_from(schema.ANSWER)
+        .join(schema.PAIR, pair.id == schema.ANSWER.c.pair)
+        .join(schema.JUDGMENT, judgment.id == schema.ANSWER.c.judgment)
+        .where(pair.kind == schema.PAIRED, judgment.outcome.in_(["left", "right"]))
+        .order_by(judgment.id)
+    )
+    return [(a, b) if outcome == "left" else (b, a) for a, b, outcome in connection.execute(query)]
+
+
+def _generator(study: StudyDescription, *purpose: str | int) -> np.random.Generator:
+    """Return random numbers of a purpose, which follow from the study's seed if it has one."""
+    if study.seed is None:
+        return np.random.default_rng()
+    words = [one if isinstance(one, int) else sum(one.encode()) for one in purpose]
+    return np.random.default_rng([study.seed, *words])
+
+
+def insert_judges(
+    connection: sa.Connection, n: int, expires_at: float | None, now: float
+) -> list[tuple[str, str]]:
+    """Add judges; return their names and tokens, of which only hashes are kept."""
+    before = connection.execute(sa.select(sa.func.count()).select_from(schema.JUDGE)).scalar_one()
+    added = []
+    for number in range(before + 1, before + n + 1):
+        name, token = f"judge {number}", new_token()
+        values = {"name": name, "external": "{}", "external_sha256": None, "created_at": now}
+        row = connection.execute(sa.insert(schema.JUDGE), values)
+        judge = inserted_id(row)
+        add_token(connection, judge, token, expires_at=expires_at, now=now)
+        add_progress(connection, judge)
+        added.append((name, token))
+    return added
+
+
+def _judge_id(connection: sa.Connection, name: str) -> int:
+    found = connection.execute(sa.select(schema.JUDGE.c.id).where(schema.JUDGE.c.name == name))
+    judge = found.scalar()
+    if judge is None:
+        count = sa.select(sa.func.count()).select_from(schema.JUDGE)
+        raise NoSuchJudgeError(name, connection.execute(count).scalar_one())
+    return int(judge)
+
+
+def revoke_judge(connection: sa.Connection, name: str, now: float) -> None:
+    """Let the links of a judge lead nowhere."""
+    judge = _judge_id(connection, name)
+    tokens = schema.TOKEN
+    connection.execute(sa.update(tokens).where(tokens.c.judge == judge).values(revoked_at=now))
+    _log(connection, judge, "revoked", now)
+
+
+def _log(connection: sa.Connection, judge: int | None, kind: str, now: float) -> None:
+    values = {"judge": judge, "kind": kind, "detail": "{}", "at": now}
+    connection.execute(sa.insert(schema.EVENT), values)
+
+
+def close_study(connection: sa.Connection, now: float) -> None:
+    """Take no more judgments; a study that is closed stays closed as of then."""
+    open_ = schema.STUDY.c.closed_at.is_(None)
+    changed = connection.execute(sa.update(schema.STUDY).where(open_).values(closed_at=now))
+    if changed.rowcount:
+        _log(connection, None, "closed", now)
+
+
+def reopen_study(connection: sa.Connection, now: float) -> None:
+    """Take judgments again."""
+    shut = schema.STUDY.c.closed_at.is_not(None)
+    changed = connection.execute(sa.update(schema.STUDY).where(shut).values(closed_at=None))
+    if changed.rowcount:
+        _log(connection, None, "reopened", now)
+
+
+def erase_judge(connection: sa.Connection, name: str, keep_judgments: bool, now: float) -> None:
+    """Erase what is known of a judge; what was asked of them may be asked of others.
+
+    Without their judgments, only a row that says that somebody was erased stays.
+    """
+    judge = _judge_id(connection, name)
+    tables: tuple[sa.Table, ...] = (schema.EVENT, schema.TOKEN)
+    if not keep_judgments:
+        tables = (*tables, schema.ANSWER, schema.JUDGMENT, schema.ASSIGNMENT)
+        held = schema.BOOKLET.c
+        pairs = sa.select(schema.PAIR.c.booklet).join(
+            schema.ANSWER, schema.ANSWER.c.pair == schema.PAIR.c.id
+        )
+        theirs = held.id.in_(pairs.where(schema.ANSWER.c.judge == judge))
+        again = sa.update(schema.BOOKLET).where(theirs).values(is_finished=False)
+        connection.execute(again)
+        zero = {"answered": 0, "practised": 0, "rested": 0, "wanted": 0, "booklet": None}
+        progress = schema.PROGRESS
+        connection.execute(sa.update(progress).where(progress.c.judge == judge).values(**zero))
+    for table in tables:
+        connection.execute(sa.delete(table).where(table.c.judge == judge))
+    mine = sa.update(schema.BOOKLET).where(schema.BOOKLET.c.holder == judge)
+    connection.execute(mine.values(holder=None, active_at=None))
+    gone = {"external": "{}", "external_sha256": None, "erased_at": now}
+    connection.execute(sa.update(schema.JUDGE).where(schema.JUDGE.c.id == judge).values(**gone))
+    _log(connection, judge, "erased", now)
+
+
+def empty_journal(engine: sa.Engine) -> None:
+    """Write SQLite's journal into its file and empty it, so that it holds nothing erased."""
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
