@@ -23,9 +23,8 @@ from sklearn.linear_model import LogisticRegression
 
 from comparity import audit_judges
 from comparity.judges.log import JudgeLog
-from comparity.judges.readers import NO_VERDICT
+from comparity.judges.readers import FEATURES, NO_VERDICT
 from comparity.judges.reading import read_logs
-from comparity.judges.texts import FEATURES
 
 BASELINE = "baseline"
 ROUNDS = 100

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from comparity.judges.log import JudgeLog, code_pairs
-from comparity.judges.texts import FEATURES
+from comparity.judges.readers import FEATURES
 
 MAKERS = {"a0": "Acme", **{f"j{k}": "Acme" for k in range(10)}}
 """All judges are of one maker, and so is the first answerer."""

@@ -13,7 +13,6 @@ from scipy.stats import t
 from comparity.judges.agreement import (
     agreement_of,
     cohen_kappa,
-    compare_by_length,
     compare_judges,
     gwet_ac1,
     jackknife,
@@ -166,18 +165,3 @@ def test_alpha_of_a_panel_equals_the_loop(rows: list[tuple[int, int]]) -> None:
     # The loop counts each unit twice where the audit counts it half in either direction.
     observed = (1 - plain.krippendorff_alpha(both)) / (n - 1) * (n / 2 - 1) * 2
     assert 1 - found.value == pytest.approx(observed, rel=1e-9)
-
-
-def test_agreement_is_compared_between_kinds_of_pairs_by_hand() -> None:
-    rows = []
-    for k, (label, winner) in enumerate([(1, "1"), (1, "1"), (2, "1"), (2, "2"), (1, "2")]):
-        results = [{"swap = False": {"winner": winner}, "swap = True": {"winner": winner}}]
-        rows.append(
-            {"input": f"prompt {k}", "output_1": "a long answer", "output_2": "short"}
-            | {"label": label, "results": results}
-        )
-    (found,) = compare_by_length(read_logs(rows)[0])
-    # The longer one is better three times, and the judge agrees on two of them in both orders.
-    assert (found.longer_better.hits, found.longer_better.trials) == (4, 6)
-    assert (found.shorter_better.hits, found.shorter_better.trials) == (2, 4)
-    assert found.gap == pytest.approx(4 / 6 - 2 / 4)

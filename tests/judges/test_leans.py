@@ -13,7 +13,7 @@ from statsmodels.discrete.discrete_model import Logit
 from comparity import audit_judges
 from comparity.errors import OptionError
 from comparity.inference.logistic import logistic_with_clusters
-from comparity.judges.answers import LONGER
+from comparity.judges.answerers import LONGER
 from comparity.judges.leans import find_leans
 from comparity.judges.wins import SEAT
 from comparity.results.result import read_result

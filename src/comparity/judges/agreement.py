@@ -20,6 +20,12 @@ Where both judges saw the answers in the same seats, verdicts are first and seco
 they are matched by the two answers alone there is no first one: each entry counts half in either
 direction.
 
+*Correcting by people.* Win rates as people see them come from many judgments of a judge and few of
+people. A unit is a pair of answers. What people said of it is their mean vote for an answerer (a
+tie counts half), what the judge said its own, over both orders. People's pairs correct what the
+judge gets wrong in all of them (:mod:`comparity.inference.prediction_powered`), prompts being
+clusters.
+
 References
 ----------
 .. [1] Gwet (2008), "Computing inter-rater reliability and its variance in the presence of high
@@ -39,8 +45,9 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from comparity.inference.gap_tests import Interval
+from comparity.inference.prediction_powered import PoweredMean, powered_mean
 from comparity.judges.log import JudgeLog
-from comparity.judges.rates import NOWHERE, Counts, PromptRate, Rows, gap_between, rate_of
+from comparity.judges.rates import NOWHERE, PromptRate, Rows, rate_of
 from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SECOND, TIE
 
 Floats = NDArray[np.float64]
@@ -48,6 +55,8 @@ Tables = NDArray[np.float64]
 
 # Place of a verdict in a table: a tie is 0, the first 1, none 2, and the second -1, the last place.
 PLACES = np.array([2, 0, 9, 1])
+MOST_ANSWERERS = 50
+"""With more answerers than this, win rates are not corrected one by one."""
 MOST_JUDGES = 30
 """With more judges than this not every two of them are compared."""
 
@@ -296,55 +305,6 @@ def panel_alpha(log: JudgeLog, *, ties: bool, level: float = 0.95) -> Coefficien
     return jackknife(verdicts.sum_by_prompt(tables, met, seats=seats), krippendorff_alpha, level)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementByLength:
-    """How often a judge agrees where the better answer is the longer, and where the shorter, one.
-
-    Equal rates are comparative separation of the judge with respect to length.
-    """
-
-    judge: str
-    reference: str
-    longer_better: PromptRate
-    shorter_better: PromptRate
-    gap: float
-    interval: Interval
-
-
-def compare_by_length(log: JudgeLog, level: float = 0.95) -> tuple[AgreementByLength, ...]:
-    """Compare agreement between pairs whose better answer is the longer or the shorter one."""
-    reference, called = reference_verdicts(log)
-    one, two = log.lengths
-    usable = (np.abs(reference) == 1) & (log.verdict != NO_VERDICT) & (np.abs(one - two) > 0)
-    longer = (reference == FIRST) == (one > two)
-    found = []
-    for code, name in enumerate(log.judges):
-        rows = usable & (log.judge == code)
-        if name in log.people or not rows.any():
-            continue
-        counts = [_count_agreements(log, rows & side, reference) for side in (longer, ~longer)]
-        gap, interval = gap_between(counts[0], counts[1], level)
-        found.append(
-            AgreementByLength(
-                judge=name,
-                reference=called,
-                longer_better=rate_of(*counts[0], level),
-                shorter_better=rate_of(*counts[1], level),
-                gap=gap,
-                interval=interval,
-            )
-        )
-    return tuple(found)
-
-
-def _count_agreements(
-    log: JudgeLog, rows: Rows, reference: NDArray[np.int8]
-) -> tuple[Counts, Counts]:
-    n = len(log.prompts)
-    hits = np.bincount(log.prompt[rows & (log.verdict == reference)], minlength=n)
-    return hits, np.bincount(log.prompt[rows], minlength=n)
-
-
 def reference_verdicts(log: JudgeLog) -> tuple[NDArray[np.int8], str]:
     """Return what people, or else the truth in the log, say of each row, in its own seats."""
     if (log.gold != NO_VERDICT).any() or not log.people:
@@ -356,3 +316,67 @@ def reference_verdicts(log: JudgeLog) -> tuple[NDArray[np.int8], str]:
     of_row = said[verdicts.pair]
     turned = ~verdicts.way & (of_row != NO_VERDICT)
     return np.where(turned, -of_row, of_row).astype(np.int8), MAJORITY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedRate:
+    """How often people would prefer an answerer, of all pairs that a judge saw.
+
+    Attributes
+    ----------
+    judge : str
+    answerer : str
+        Whose wins.
+    wins : PoweredMean
+    """
+
+    judge: str
+    answerer: str
+    wins: PoweredMean
+
+
+def correct_by_people(log: JudgeLog, level: float = 0.95) -> tuple[CorrectedRate, ...]:
+    """Return the win rates of each judge's pairs, corrected by people's verdicts on some of them.
+
+    Nothing where no people judged, or they judged every pair, or pairs of fewer than ten prompts.
+    """
+    if not log.people or len(log.answerers) > MOST_ANSWERERS:
+        return ()
+    return tuple(_correct_each(log, level))
+
+
+def _correct_each(log: JudgeLog, level: float) -> Iterator[CorrectedRate]:
+    verdicts = Verdicts(log)
+    is_person = np.isin(log.judges, log.people)[log.judge]
+    votes = _mean_votes(verdicts, is_person)
+    low, high = _answerers_of_pairs(log, verdicts.n_pairs)
+    for code, name in enumerate(log.judges):
+        if name in log.people:
+            continue
+        said = _mean_votes(verdicts, log.judge == code)
+        for answerer, answerer_name in enumerate(log.answerers):
+            met = ~np.isnan(said) & ((low == answerer) | (high == answerer))
+            turned = high[met] == answerer
+            labels, predictions = (
+                np.where(turned, 1 - one[met], one[met]) for one in (votes, said)
+            )
+            wins = powered_mean(labels, predictions, verdicts.prompt_of_pair[met], level=level)
+            if wins is not None:
+                yield CorrectedRate(judge=name, answerer=answerer_name, wins=wins)
+
+
+def _mean_votes(verdicts: Verdicts, rows: NDArray[np.bool_]) -> Floats:
+    """Return the mean vote for the first answerer of each pair; ``nan`` where nobody voted."""
+    counts = verdicts.count(rows, seats=False)
+    n = counts.sum(1)
+    votes: Floats = np.full(len(counts), np.nan)
+    votes[n > 0] = (counts[n > 0, 0] + counts[n > 0, 2] / 2) / n[n > 0]
+    return votes
+
+
+def _answerers_of_pairs(log: JudgeLog, n_pairs: int) -> tuple[NDArray[np.int64], ...]:
+    """Return the two answerers of each pair, the one with the smaller code first."""
+    both = np.zeros((2, n_pairs), dtype=np.int64)
+    both[0, log.pair] = np.minimum(log.first, log.second)
+    both[1, log.pair] = np.maximum(log.first, log.second)
+    return both[0], both[1]

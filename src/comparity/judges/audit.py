@@ -15,17 +15,20 @@ from comparity.errors import Option, OptionError
 from comparity.inference.multiplicity import holm
 from comparity.judges.agreement import (
     MOST_JUDGES,
-    compare_by_length,
     compare_judges,
+    correct_by_people,
     panel_alpha,
 )
-from comparity.judges.corrected import correct_by_people
-from comparity.judges.drift import compare_runs
-from comparity.judges.groups import JudgeGroupGap, compare_groups_of_judges, read_judges
-from comparity.judges.leaderboard import rank_answerers
+from comparity.judges.answerers import Makers, rank_answerers
+from comparity.judges.by_group import compare_by_group, find_failing_groups
+from comparity.judges.contrasts import (
+    JudgeGroupGap,
+    compare_groups_of_judges,
+    compare_runs,
+    read_judges,
+)
 from comparity.judges.leans import LeanFindings, find_leans
 from comparity.judges.log import SAME_RECORD, JudgeLog
-from comparity.judges.missing import find_failing_groups
 from comparity.judges.options import AUTO, JudgesOptions, LeansForm
 from comparity.judges.rates import (
     NOWHERE,
@@ -104,7 +107,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         agreements=compare_judges(log, options.level),
         panel=panel_alpha(log, ties=True, level=options.level),
         panel_decided=panel_alpha(log, ties=False, level=options.level),
-        by_length=compare_by_length(log, options.level),
+        by_group=compare_by_group(log, Makers(options.makers), options.level, options.margin / 100),
         missing_tests=tuple(
             test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)
         ),

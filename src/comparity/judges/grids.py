@@ -7,23 +7,14 @@ from collections.abc import Iterator
 
 from comparity.inference.gap_tests import Interval
 from comparity.judges.agreement import Agreement, Coefficient
-from comparity.judges.drift import Drift
-from comparity.judges.leaderboard import MOST_OPPONENTS
+from comparity.judges.answerers import MOST_OPPONENTS
+from comparity.judges.contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import JudgesAudit
 from comparity.judges.wins import Lean
 from comparity.reports.heat import HeatMap
-from comparity.reports.sections import (
-    MISSING,
-    Grid,
-    clip,
-    count,
-    interval,
-    p_value,
-    rate,
-    signed,
-)
+from comparity.reports.sections import MISSING, Grid, clip, count, interval, p_value, rate, signed
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 # Fewest judges of which a matrix shows more than a table.
@@ -38,21 +29,8 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
     if any(one.twins for one in audit.judges):
         yield _order_grid(audit)
     yield from _agreement_grids(audit)
-    if audit.by_length:
-        yield Grid(
-            title="Agreement where the better answer is the longer one, and where the shorter",
-            header=("judge", "longer is better", "shorter is better", "gap", "interval"),
-            rows=tuple(
-                (
-                    clip(one.judge),
-                    f"{rate(one.longer_better.rate)}\nn {count(one.longer_better.trials)}",
-                    f"{rate(one.shorter_better.rate)}\nn {count(one.shorter_better.trials)}",
-                    signed(one.gap),
-                    interval(*one.interval[:2]),
-                )
-                for one in audit.by_length
-            ),
-        )
+    if audit.by_group:
+        yield _by_group_grid(audit)
     if audit.leans:
         yield _lean_grid(audit)
     if audit.sharpness:
@@ -66,6 +44,27 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
     if audit.missing_tests:
         yield _missing_grid(audit)
     yield from _leaderboard_grids(audit)
+
+
+def _by_group_grid(audit: JudgesAudit) -> Grid:
+    reference = audit.by_group[0].reference
+    return Grid(
+        title=f"Agreement with {reference}, where such an answer is the better one and where the "
+        "other is (comparative separation; p corrected over the rows of a judge)",
+        header=("judge", "answers", "such is better", "other is better", "gap", "p", "finding"),
+        rows=tuple(
+            (
+                clip(one.judge),
+                one.toward,
+                *(f"{rate(a.rate)}\nn {count(a.trials)}" for a in (one.with_more, one.with_less)),
+                f"{signed(one.gap)}\n{interval(*one.interval[:2])}",
+                p_value(one.p_adjusted),
+                one.finding,
+            )
+            for one in sorted(audit.by_group, key=lambda one: (one.p_adjusted, one.p_value))
+        ),
+        most=20,
+    )
 
 
 def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:

@@ -36,7 +36,7 @@ from scipy.special import expit
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 from comparity.inference.logistic import logistic_with_clusters
-from comparity.judges.answers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
+from comparity.judges.answerers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import NOWHERE
 from comparity.judges.readers import NO_VERDICT, ONE_ORDER, SECOND, TIE

@@ -7,6 +7,7 @@ each item: characters, words and marks of style. The texts themselves are not ke
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from comparity.errors import OneAnswererError
 from comparity.judges.readers import (
+    FEATURES,
     NO_VERDICT,
     REASONS,
     UNPARSED,
@@ -31,8 +33,8 @@ from comparity.judges.readers import (
     PromptFact,
     Score,
     compare_scores,
+    measure,
 )
-from comparity.judges.texts import FEATURES, Echoes, measure
 
 Codes = NDArray[np.int32]
 Marks = NDArray[np.int8]
@@ -146,6 +148,55 @@ class Names(defaultdict[Any, int]):
 
     def __init__(self) -> None:
         super().__init__(self.__len__)
+
+
+WORD = re.compile(r"[^\W\d_]{5,}")
+# Fewer answers than this tell nothing; answers that belong to their prompts share words with them
+# far more often than with the prompt before.
+FEWEST_ANSWERS = 20
+
+
+class Echoes:
+    """Whether answers share more words with their own prompt than with the prompt before it."""
+
+    def __init__(self) -> None:
+        self.own: defaultdict[str, float] = defaultdict(float)
+        self.other: defaultdict[str, float] = defaultdict(float)
+        self.squares: defaultdict[str, float] = defaultdict(float)
+        self.n: Counter[str] = Counter()
+        self.seen: set[tuple[str, str]] = set()
+        self.words: tuple[str, frozenset[str]] = ("", frozenset())
+        self.before: frozenset[str] = frozenset()
+
+    def add(self, prompt: str, answerer: str, question: str, answer: str) -> None:
+        """Count the words of two prompts in an answer, once for each answer."""
+        if prompt != self.words[0]:
+            self.before = self.words[1]
+            self.words = prompt, frozenset(WORD.findall(question.lower()))
+        key = (prompt, answerer)
+        if key in self.seen or not self.before or not self.words[1]:
+            return
+        self.seen.add(key)
+        said = {*WORD.findall(answer.lower())}
+        own, other = (len(words & said) / len(words) for words in (self.words[1], self.before))
+        self.own[answerer] += own
+        self.other[answerer] += other
+        self.squares[answerer] += (own - other) ** 2
+        self.n[answerer] += 1
+
+    def mismatched(self) -> tuple[str, ...]:
+        """Return answerers whose answers tell nothing of their prompts, where others' do."""
+        leads = {}
+        for answerer, n in self.n.items():
+            if n >= FEWEST_ANSWERS:
+                lead = (self.own[answerer] - self.other[answerer]) / n
+                error = math.sqrt(max(self.squares[answerer] / n - lead**2, 0.0) / n)
+                leads[answerer] = lead, error
+        clear = [lead for lead, error in leads.values() if lead > 4 * error]
+        best = max(clear, default=0.0)
+        return tuple(
+            one for one, (lead, error) in leads.items() if best and lead + 2 * error < best / 4
+        )
 
 
 class LogBuilder:

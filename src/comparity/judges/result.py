@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from comparity.inference.gap_tests import Interval, plain
-from comparity.judges.agreement import Agreement, AgreementByLength, Coefficient
-from comparity.judges.corrected import CorrectedRate
-from comparity.judges.drift import Drift
-from comparity.judges.groups import JudgeGroupGap
-from comparity.judges.leaderboard import Standing
+from comparity.judges.agreement import Agreement, Coefficient, CorrectedRate
+from comparity.judges.answerers import Standing
+from comparity.judges.by_group import AgreementGap, MissingTest
+from comparity.judges.contrasts import Drift, JudgeGroupGap
 from comparity.judges.leans import JudgeSharpness
-from comparity.judges.missing import MissingTest
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
 from comparity.judges.wins import Lean
@@ -102,7 +100,8 @@ class JudgesAudit(Result):
     agreements : tuple of Agreement
     panel, panel_decided : Coefficient or None
         Krippendorff's alpha of all judges, with ties as a verdict and without them.
-    by_length : tuple of AgreementByLength
+    by_group : tuple of AgreementGap
+        Agreement with people, or a truth, by groups of answers: comparative separation.
     missing_tests : tuple of MissingTest
     corrected : tuple of CorrectedRate
         Win rates as people see them, from their votes and each judge's.
@@ -133,7 +132,7 @@ class JudgesAudit(Result):
     agreements: tuple[Agreement, ...]
     panel: Coefficient | None
     panel_decided: Coefficient | None
-    by_length: tuple[AgreementByLength, ...]
+    by_group: tuple[AgreementGap, ...]
     missing_tests: tuple[MissingTest, ...]
     corrected: tuple[CorrectedRate, ...]
     leans: tuple[Lean, ...]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from comparity.judges.drift import Drift
+from comparity.judges.contrasts import Drift
 from comparity.judges.grids import LEAN_WORDS, grids_of
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -306,3 +307,33 @@ def name_of_text(place: str, text: str) -> str:
 def has(record: Record, *names: str) -> bool:
     """Say whether a record has all of these fields."""
     return all(name in record for name in names)
+
+
+FEATURES = ("characters", "words", "headers", "list items", "bold", "code blocks", "refusal")
+HEADER = re.compile(r"^#{1,6} ", re.MULTILINE)
+LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) ", re.MULTILINE)
+BOLD = re.compile(r"\*\*[^*\n]+\*\*")
+REFUSAL = re.compile(
+    r"(?:i.?m |i am )?(?:very )?sorry|i (?:cannot|can.t|am unable|will not)|as an ai\b", re.I
+)
+# How far into an answer a refusal is looked for.
+OPENING = 80
+
+
+def measure(text: str) -> tuple[float, ...]:
+    r"""Return the features of a text.
+
+    Examples
+    --------
+    >>> dict(zip(FEATURES, measure("# Why\n\n- **one**\n- two"), strict=True))["list items"]
+    2.0
+    """
+    return (
+        float(len(text)),
+        float(len(text.split())),
+        float(len(HEADER.findall(text))),
+        float(len(LISTED.findall(text))),
+        float(len(BOLD.findall(text))),
+        float(text.count("```") // 2),
+        float(bool(REFUSAL.match(text[:OPENING].strip()))),
+    )
