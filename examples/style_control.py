@@ -1,11 +1,15 @@
 """Put what arena-hard and LMSYS's style control compute beside what `comparity judges` says.
 
-arena-hard counts a verdict of ">>" three times and a tie half, fits Bradley and Terry to all games,
-and draws games with replacement for its interval; against one baseline that is a share of wins.
-Style control adds differences of length, headers, lists and bold words, each over their sum and
-in SDs, to such a fit: what a style is worth *given the strength of the models*. Both take games of
-one question for independent. Here are their numbers, ours, and our intervals over prompts; the
-lean to length is the one between answers that are *equally good by the sharpest judge*.
+arena-hard (its version 0.1, which wrote such logs) counts a verdict of ">>" three times and a tie
+half, fits Bradley and Terry to all games, and draws games with replacement for its interval;
+against one baseline that is a share of wins. (Version 2 prints 90% intervals, and leaves out both
+games of a question where one has no verdict.) Style control adds differences of length, headers,
+lists and bold words, each over their sum plus one and in SDs, to such a fit with scikit-learn's
+penalty: what a style is worth *given the strength of the models*. Both take games of one question
+for independent. Here are their numbers, ours, and our intervals over prompts; the lean to length is
+the one between answers that are *equally good by the sharpest judge*. What they compute was read
+in the code of arena-hard-auto (`show_result.py`, `utils_math.py`, `add_markdown_info.py`) and
+written anew.
 
 Run as ``COMPARITY_DATA=FOLDER python examples/style_control.py``.
 """
@@ -13,6 +17,7 @@ Run as ``COMPARITY_DATA=FOLDER python examples/style_control.py``.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -23,12 +28,18 @@ from sklearn.linear_model import LogisticRegression
 
 from comparity import audit_judges
 from comparity.judges.log import JudgeLog
-from comparity.judges.readers import FEATURES, NO_VERDICT
+from comparity.judges.readers import NO_VERDICT
 from comparity.judges.reading import read_logs
 
 BASELINE = "baseline"
 ROUNDS = 100
 Floats = NDArray[np.float64]
+CODE = re.compile(r"```([^`]*)```")
+MARKS = (
+    re.compile(r"^#{1,6}\s", re.MULTILINE),
+    re.compile(r"^\s*(?:\d+\.|[-*+])\s", re.MULTILINE),
+    re.compile(r"\*\*[^*\n]+\*\*|__[^_\n]+__"),
+)
 
 
 def logs(*patterns: str) -> list[Path]:
@@ -54,30 +65,53 @@ def arena_hard_score(log: JudgeLog, model: str) -> tuple[float, float, float]:
     return float(copies.mean()), float(low), float(high)
 
 
-def twice_as_long(log: JudgeLog) -> float:
-    """Return how often an answer that is twice as long wins, by style control."""
-    wanted = [FEATURES.index(name) for name in ("characters", "headers", "list items", "bold")]
-    one, two = log.features[log.first_item][:, wanted], log.features[log.second_item][:, wanted]
-    style = (one - two) / np.maximum(one + two, 1)
+def style_of(text: str) -> list[float]:
+    """Return length, headers, list items and bold words as style control counts them.
+
+    Marks in blocks of code do not count. Length is in tokens there, and in characters here: what
+    enters is a ratio of two lengths.
+    """
+    plain = CODE.sub("", text)
+    return [float(len(text)), *(float(len(mark.findall(plain))) for mark in MARKS)]
+
+
+def style_design(log: JudgeLog) -> tuple[Floats, float]:
+    """Return a row for each judgment, models first and then style, and the SD of length.
+
+    A style is a difference over a sum plus one, centred and in SDs; a model counts ln 10, so that
+    400 points are ten wins to one.
+    """
+    styles = np.array([style_of(log.answer_texts[item]) for item in range(1, len(log.features))])
+    one, two = styles[log.first_item - 1], styles[log.second_item - 1]
+    style = (one - two) / (one + two + 1)
     spread = style.std(axis=0)
-    models = np.eye(len(log.answerers))
-    design = np.column_stack([models[log.first] - models[log.second], style / spread])
-    win = (1 + log.verdict) / 2
-    weights = np.concatenate([win, 1 - win])
-    outcome = np.repeat([1, 0], len(win))
-    fitted = LogisticRegression(fit_intercept=False).fit(
-        np.concatenate([design, design])[weights > 0], outcome[weights > 0], weights[weights > 0]
-    )
+    models = np.log(10) * np.eye(len(log.answerers))
+    columns = [models[log.first] - models[log.second], (style - style.mean(axis=0)) / spread]
+    return np.column_stack(columns), float(spread[0])
+
+
+def twice_as_long(design: Floats, verdict: NDArray[np.int8], spread: float) -> float:
+    """Return how often an answer that is twice as long wins, by style control.
+
+    Every judgment counts twice, a tie as a win of each; coefficients have the penalty that
+    scikit-learn has by default.
+    """
+    outcome = np.concatenate([verdict >= 0, verdict > 0])
+    fitted = LogisticRegression(fit_intercept=False).fit(np.concatenate([design, design]), outcome)
     # Of two answers, one twice as long, the difference over the sum is a third.
-    return float(expit(fitted.coef_[0][len(models)] / spread[0] / 3))
+    return float(expit(fitted.coef_[0][-len(style_of(""))] / spread / 3))
 
 
 def style_control(log: JudgeLog) -> tuple[float, float, float]:
     """Return that with the interval of games drawn with replacement."""
+    design, spread = style_design(log)
     rng = np.random.default_rng(42)
-    drawn = [twice_as_long(log.take(rng.integers(0, len(log), len(log)))) for _ in range(ROUNDS)]
+    drawn = []
+    for _ in range(ROUNDS):
+        rows = rng.integers(0, len(log), len(log))
+        drawn.append(twice_as_long(design[rows], log.verdict[rows], spread))
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return twice_as_long(log), float(low), float(high)
+    return twice_as_long(design, log.verdict, spread), float(low), float(high)
 
 
 Line = tuple[str, tuple[float, float, float], tuple[float, float, float] | None]
@@ -105,7 +139,7 @@ def lengths() -> list[Line]:
         f"{folder}/answers/*",
         f"{folder}/questions.jsonl",
     )
-    log, _ = read_logs(files)
+    log, _ = read_logs(files, keep_texts=True)
     leans = {one.judge: one for one in audit_judges(files).leans if one.kind == "length"}
     lines: list[Line] = []
     for code, judge in enumerate(log.judges):

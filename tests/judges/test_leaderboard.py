@@ -71,3 +71,12 @@ def test_from_thirty_judges_on_errors_know_of_judges_too() -> None:
     half = (one.interval.high - one.interval.low) / 2 / one.score
     assert half == pytest.approx(1.96 * fitted.bse[0] / fitted.params[0], rel=0.05)
     assert half > 1.5 * 1.96 * alone.bse[0] / alone.params[0]
+
+
+def test_answers_that_go_by_their_texts_are_not_ranked() -> None:
+    rows = [
+        {"prompt": f"p{k}", "chosen": f"good {k}", "rejected": "no" if k < 3 else f"bad {k}"}
+        | {"score_chosen": 1.0 - k % 2, "score_rejected": 0.5}
+        for k in range(12)
+    ]
+    assert audit_judges(rows).leaderboard == ()

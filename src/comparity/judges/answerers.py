@@ -244,9 +244,8 @@ def rank_answerers(
     """
     n = len(log.answerers)
     valid = log.verdict != NO_VERDICT
-    # Where answers go by their texts, each answerer has one: nobody to rank.
-    few = not 2 <= n <= MOST_STANDINGS or len(log.prompts) * 2 < n
-    if few or not np.isin(log.verdict, (FIRST, SECOND)).any():
+    decided = np.isin(log.verdict, (FIRST, SECOND)).any()
+    if not 2 <= n <= MOST_STANDINGS or not decided or _are_nameless(log):
         return ()
     log = log.take(valid)
     second = log.verdict == SECOND
@@ -282,6 +281,14 @@ def rank_answerers(
         )
         found.append(standing)
     return tuple(found)
+
+
+def _are_nameless(log: JudgeLog) -> bool:
+    """Say whether answers go by their texts: of several prompts most answerers met only one."""
+    both = np.r_[log.first, log.second].astype(np.int64) * len(log.prompts)
+    answered = np.unique(both + np.r_[log.prompt, log.prompt]) // len(log.prompts)
+    met = np.unique(answered, return_counts=True)[1]
+    return len(log.prompts) > 1 and float(np.median(met)) == 1
 
 
 def _ranks(values: Mapping[str, float]) -> dict[str, int]:

@@ -248,6 +248,7 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
                 f"{', '.join(names)}: a lean to {toward}. Read the ranks without leans, or correct "
                 "by votes of people."
             )
+    yield from _uneven_agreement(audit)
     yield from _undecided(audit)
     failing = [
         clip(one.name)
@@ -262,6 +263,29 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
             "No judgment by people, and no truth, is in these logs: agreement says only how "
             "alike judges are. Let people judge some of the pairs."
         )
+
+
+def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
+    """Yield where agreement depends on which answer is better, and what that may come from."""
+    told = [one for one in audit.by_group if one.finding == VIOLATED]
+    if not told:
+        return
+    gaps = (
+        ", ".join(
+            f"{one.toward} {100 * one.with_more.rate:.0f} and {100 * one.with_less.rate:.0f}"
+            for one in told
+            if one.judge == judge
+        )
+        for judge in dict.fromkeys(one.judge for one in told)
+    )
+    names = dict.fromkeys(clip(one.judge) for one in told)
+    yield (
+        f"Agreement with {told[0].reference} depends on which answer is better; of 100, where such "
+        "an answer is and where the other is: "
+        f"{'; '.join(f'{name}: {gap}' for name, gap in zip(names, gaps, strict=True))}. Either the "
+        "judge leans, or these pairs are harder to judge. Leans hold quality fixed: read them "
+        "before you blame the judge."
+    )
 
 
 def _undecided(audit: JudgesAudit) -> Iterator[str]:
