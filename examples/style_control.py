@@ -7,9 +7,9 @@ games of a question where one has no verdict.) Style control adds differences of
 lists and bold words, each over their sum plus one and in SDs, to such a fit with scikit-learn's
 penalty: what a style is worth *given the strength of the models*. Both take games of one question
 for independent. Here are their numbers, ours, and our intervals over prompts; the lean to length is
-the one between answers that are *equally good by the sharpest judge*. What they compute was read
-in the code of arena-hard-auto (`show_result.py`, `utils_math.py`, `add_markdown_info.py`) and
-written anew.
+the one between answers that are *equally good by the sharpest judge*. Their
+computations follow the code of arena-hard-auto (`show_result.py`, `utils_math.py`,
+`add_markdown_info.py`), none of which is copied.
 
 Run as ``COMPARITY_DATA=FOLDER python examples/style_control.py``.
 """
