@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.comparative.judge import audit_counts, design_to_count
 from comparity.comparative.options import ComparativeForm, ComparativeOptions
@@ -117,6 +119,7 @@ def comparative_separation(
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import NDArray
     >>> rng = np.random.default_rng(7)
     >>> quality, group = rng.normal(size=300), np.array(["a", "b"] * 150)
     >>> pairs = np.array([rng.choice(300, 2, replace=False) for _ in range(1500)])
@@ -149,7 +152,7 @@ def comparative_separation(
 
 def _positions(
     comparisons: Any, evaluators: Any, cluster: Any, ties: Any
-) -> tuple[Any, dict[str, Any], Any]:
+) -> tuple[Any, dict[str, NDArray[Any]], Any]:
     """Return pairs as an array, columns of evaluators and clusters, and the tied pairs."""
     frame = of_engine(comparisons, "comparisons")
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
@@ -262,25 +265,36 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         Those of :class:`ComparativeForm`.
     """
     form = ComparativeForm(**choices)
-    columns: dict[str, Any] = {"better": form.better, "worse": form.worse}
-    columns["evaluator"] = form.evaluator
-    sides: dict[str, Any] = {"left": form.left, "right": form.right, "winner": form.winner}
+    sides = {"left": form.left, "right": form.right, "winner": form.winner}
     if items is None and form.state is not None:
         beside = ("{} beside it", Option("items"))
         raise OptionError("state", form.state, [beside], "a state keeps scores and groups of items")
     if items is None:
         _check_wide({"layout": None if form.layout == "auto" else form.layout, **sides})
         table = read_table(comparisons)
-        known: dict[str, Any] = {
-            role: name or _if_present(table, role) for role, name in columns.items()
-        }
-        form = replace(form, **known)
+        form = replace(
+            form,
+            better=form.better or _if_present(table, "better"),
+            worse=form.worse or _if_present(table, "worse"),
+            evaluator=form.evaluator or _if_present(table, "evaluator"),
+        )
         clusters = {name: name for name in form.cluster}
         audit = _audit_tables(table, None, form, tied=None, clusters=clusters)
         return audit.with_files(comparisons)
     kept = form.cluster if form.judgment is None else (form.judgment,)
-    columns |= {"layout": form.layout, "kept": kept, **sides}
-    read = read_comparisons(comparisons, random_only=True, **columns)
+    named = form.evaluator
+    read = read_comparisons(
+        comparisons,
+        random_only=True,
+        layout=form.layout,
+        better=form.better,
+        worse=form.worse,
+        evaluator=named,
+        left=form.left,
+        right=form.right,
+        winner=form.winner,
+        kept=kept,
+    )
     judge = "evaluator" if read.has_evaluators else None
     form = replace(form, better="better", worse="worse", evaluator=judge)
     clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
@@ -288,12 +302,11 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
     else:
         audit = _audit_with_state(read.frame, items, form)
-    data: dict[str, Any] = {"layout": read.layout, "columns": dict(read.columns)}
-    data["evaluator"] = read.columns.get("evaluator")
-    notes = read.notes
-    if columns["evaluator"] is None and read.has_evaluators:
-        notes = (*notes, f"Who judged was read from column {data['evaluator']!r}.")
-    return audit.with_files(comparisons, items, notes=notes, **data)
+    who, notes = read.columns.get("evaluator"), read.notes
+    if named is None and read.has_evaluators:
+        notes = (*notes, f"Who judged was read from column {who!r}.")
+    about = {"layout": read.layout, "columns": dict(read.columns), "evaluator": who}
+    return audit.with_files(comparisons, items, notes=notes, **about)
 
 
 def _audit_with_state(comparisons: Any, items: str | Path, form: ComparativeForm) -> Audit:
@@ -319,7 +332,7 @@ def _audit_with_state(comparisons: Any, items: str | Path, form: ComparativeForm
     return audit_with_state(form.state, columns, items, form)
 
 
-def _check_wide(sides: dict[str, Any]) -> None:
+def _check_wide(sides: Mapping[str, str | None]) -> None:
     """Refuse what says how to read who won where rows carry scores and groups themselves."""
     for option, found in sides.items():
         if found is not None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,7 @@ class _Weighted:
         tests = []
         for contrast in contrasts:
             test = compare_cells(sharing, *contrast, null=contrast.null)
-            test = replace(test, **self.size(contrast))
+            test = self.with_size(test, contrast)
             reason = self.overlap.scarcity if self.rounded else self.overlap.reason
             reason = reason or self.reason_against(sharing, contrast.cells)
             if expected is not None and not reason:
@@ -142,8 +142,8 @@ class _Weighted:
             weights=self.overlap.weights,
         )
 
-    def size(self, contrast: Contrast) -> dict[str, Any]:
-        """Return how many judgments a test has, before weighting, and items by their weights."""
+    def with_size(self, test: GapTest, contrast: Contrast) -> GapTest:
+        """Return a test with its judgments, before weighting, and its items by their weights."""
         worth = min(
             self.overlap.effective_sizes[group] for cell in contrast.cells for group in cell
         )
@@ -151,7 +151,8 @@ class _Weighted:
             sum(self.counts[cell].trials for cell in side) for side in sides_of(contrast)
         )
         # A group without any weight is worth nothing.
-        return {"n": (first, second), "smallest_group": 0 if np.isnan(worth) else int(worth)}
+        items = 0 if np.isnan(worth) else int(worth)
+        return replace(test, n=(first, second), smallest_group=items)
 
     def reason_against(self, sharing: Sharing, cells: Sequence[Cell]) -> str:
         """Say which weights have not made two of the cells alike; nothing where all have."""

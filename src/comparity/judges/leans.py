@@ -51,8 +51,8 @@ from comparity.judges.wins import (
 from comparity.ranking.anchors import ZERO_MEAN
 from comparity.ranking.barp import barp
 from comparity.ranking.connectivity import explains_seats
+from comparity.ranking.fit_report import errors_if_zero
 from comparity.ranking.result import BiasedRanking
-from comparity.ranking.sharpness_report import errors_if_zero
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]

@@ -135,13 +135,19 @@ def class_metrics_frame(frame: Any, **choices: Any) -> ClassMetrics:
     """Work out the metrics of a frame; `choices` are those of :class:`ClassMetricsForm`."""
     form = ClassMetricsForm(**choices)
     check_apart(form.sensitive, (form.label, form.prediction))
-    columns: dict[str, Any] = {"label": form.label, "prediction": form.prediction}
-    rows = read_decisions(frame, **columns, sensitive=form.sensitive, intersection=True)
+    rows = read_decisions(
+        frame,
+        label=form.label,
+        prediction=form.prediction,
+        sensitive=form.sensitive,
+        intersection=True,
+    )
     attribute = " & ".join(form.sensitive)
     options = form.narrow(MetricsOptions)
     found = _score_classes(rows, attribute, form.privileged, options)
-    data = columns | {"sensitive": list(form.sensitive)}
-    return replace(found, provenance=provenance(options, **data))
+    columns = {"label": form.label, "prediction": form.prediction}
+    known = provenance(options, **columns, sensitive=list(form.sensitive))
+    return replace(found, provenance=known)
 
 
 def class_metrics_file(path: str | Path, **choices: Any) -> ClassMetrics:

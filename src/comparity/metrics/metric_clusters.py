@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,9 +281,16 @@ def cluster_stability(
     return ClusterStability(reference=reference, trials=trials)
 
 
+class _Otherwise(TypedDict, total=False):
+    threshold: float
+    n_clusters: int
+    linkage: str
+    correlation: str
+
+
 def _choices(
     first: str, others: Sequence[str], same: int, thresholds: Sequence[float]
-) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+) -> Iterator[tuple[str, str, str, _Otherwise]]:
     """Yield what is chosen otherwise, how, whose values are taken, and what changes."""
     for cut in thresholds:
         yield "threshold", f"{cut:g}", first, {"threshold": cut}

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict
 
 from comparity import __version__
 from comparity.errors import Option, PlanError
 from comparity.results.options import REQUIRED, Options, choice
 
-INCLUDED: dict[str, Any] = {"least": 0, "most": 1, "allowed": "proportions, not percentages"}
+
+class ChoiceBounds(TypedDict, total=False):
+    """Between what the numbers of a choice lie, and what an error calls them."""
+
+    least: float
+    most: float
+    above: float
+    below: float
+    allowed: str
+
+
+INCLUDED: ChoiceBounds = {"least": 0, "most": 1, "allowed": "proportions, not percentages"}
 # A group without items, or without positive or negative ones, leaves nothing to test.
-EXCLUDED: dict[str, Any] = {
+EXCLUDED: ChoiceBounds = {
     "above": 0,
     "below": 1,
     "allowed": "proportions between 0 and 1, both excluded, without groups that cannot be tested",
 }
-TIES: dict[str, Any] = {"least": 0, "below": 1, "allowed": "a share from 0 on, below 1"}
+TIES: ChoiceBounds = {"least": 0, "below": 1, "allowed": "a share from 0 on, below 1"}
 # Beyond these one group is always ahead, or the model never right.
-POSITIVE: dict[str, Any] = {"least": 0.01, "most": 100}
-REACHABLE: dict[str, Any] = {"least": -100, "most": 100}
+POSITIVE: ChoiceBounds = {"least": 0.01, "most": 100}
+REACHABLE: ChoiceBounds = {"least": -100, "most": 100}
 SHARE_OF_TIES = "Share of judgments that put neither item first."
 LOG_ODDS = "log odds from -20 to 20, not a percentage: 0.4 where 60 % of equals are decided for it"
+
+
+class PlanRecord(TypedDict):
+    """What a plan rests on, as JSON keeps it."""
+
+    assumptions: Mapping[str, Any]
+    provenance: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +58,7 @@ class PlanOptions(Options):
         size: int | None = getattr(self, self.SIZE)
         return size
 
-    def record(self, **more: Any) -> dict[str, Any]:
+    def record(self, **more: Any) -> PlanRecord:
         """Return what a plan rests on, as its result keeps it."""
         given = asdict(self) | more
         seed = given.pop("seed")

@@ -17,6 +17,7 @@ from comparity.planning.graded import SMALLEST, GradedScenario
 from comparity.planning.options import (
     ComparativePlanOptions,
     GroupPlanOptions,
+    PlanRecord,
     SeparationPlanOptions,
 )
 from comparity.planning.power_question import PowerQuestion
@@ -29,7 +30,7 @@ from comparity.planning.scenarios import (
     Scenario,
     SeparationScenario,
 )
-from comparity.planning.stopping import stopping_of
+from comparity.planning.stopping import Stopping, stopping_of
 from comparity.results.options import shows
 
 
@@ -94,8 +95,8 @@ def plan_separation(**choices: Any) -> SeparationPlan:
     options = SeparationPlanOptions(**choices)
     pairs = list(combinations(options.group_names, 2))
     nulls = [f"{rate}({a}) = {rate}({b})" for rate in ("TPR", "FPR") for a, b in pairs]
-    answers = _answer(options, SeparationScenario(**options.rates), nulls, "decisions")
-    return SeparationPlan(**answers, design="independent decisions")
+    size, answer = _answer(options, SeparationScenario(**options.rates), nulls, "decisions")
+    return SeparationPlan(n=size, **answer, design="independent decisions")
 
 
 @shows(ComparativePlanOptions)
@@ -191,13 +192,14 @@ def plan_comparative(**choices: Any) -> ComparativePlan:
     scenario = _pair_scenario(options, graded=graded)
     family = family_of_cells(options.group_names, graded=graded)
     nulls = [one.null for one in family.judged_contrasts(margin=options.margin is not None)]
-    answers = _answer(options, scenario, nulls, "judgments")
+    size, answer = _answer(options, scenario, nulls, "judgments")
     is_fresh = scenario.n_items is None and scenario.n_evaluators is None
     return ComparativePlan(
-        **answers,
+        n_pairs=size,
+        **answer,
         n_items=scenario.n_items,
         n_evaluators=scenario.n_evaluators,
-        ceiling=None if is_fresh else answers["question"].limit(),
+        ceiling=None if is_fresh else answer["question"].limit(),
         design=_design_words(scenario),
     )
 
@@ -221,10 +223,25 @@ def _pair_scenario(options: ComparativePlanOptions, *, graded: bool) -> PairScen
     return ComparativeScenario(**assumed, graded=graded)
 
 
+class PlanAnswer(PlanRecord):
+    """What all plans between groups have but for their size, by the names of their fields."""
+
+    power: float
+    target: float | None
+    tests: tuple[PlannedTest, ...]
+    groups: tuple[str, ...]
+    alpha: float
+    margin: float | None
+    rule: str
+    notes: tuple[str, ...]
+    stopping: Stopping | None
+    question: PowerQuestion
+
+
 def _answer(
     options: GroupPlanOptions, scenario: Scenario, nulls: Sequence[str], unit: str
-) -> dict[str, Any]:
-    """Return what all plans between groups have; without a size, what endless data would give."""
+) -> tuple[int | None, PlanAnswer]:
+    """Return the size and the rest; without a size, what endless data would give."""
     question = PowerQuestion(
         scenario=scenario, alpha=options.alpha, margin=options.margin, rule=options.rule
     )
@@ -234,8 +251,7 @@ def _answer(
     tests = _planned_tests(question, expected, nulls, endless=size is None)
     power = question.limit() if size is None else question.power(size)
     unreachable = [say_unreachable(question, target, power, unit)] if size is None else []
-    return {
-        options.SIZE: size,
+    return size, {
         "power": power,
         "target": target,
         "tests": tests,

@@ -22,12 +22,6 @@ MODES = ("joint", "alternating")
 
 STEPS, GRADIENT = 100, 1e-5
 """Most rounds of the authors' scheme, and the gradient at which it ends before."""
-UNKNOWN = (
-    *("bias_standard_errors", "cautious_standard_errors", "centred_standard_errors"),
-    *("z", "p", "q", "cautious_q"),
-)
-UNKNOWN_LEVELS = ("mean_bias_standard_errors", "level_standard_errors")
-"""What that scheme does not tell: errors and tests, of each bias and of their levels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,8 +134,8 @@ def alternate(judgments: Judgments, contrasts: Contrasts, scheme: Alternating) -
         taken, converged = taken + 1, all(ended)
     last, diagnosis = data.evaluate(scores, bias, none), diagnose(judgments, rows)
     mean, gradient = bias.mean(axis=0), np.append(last.scores[:, 0], last.bias)
-    of_shape = dict.fromkeys(UNKNOWN, bias) | dict.fromkeys(UNKNOWN_LEVELS, mean)
-    unknown: dict[str, Any] = {name: np.full_like(one, np.nan) for name, one in of_shape.items()}
+    # That scheme tells neither errors nor tests, of each bias and of their levels.
+    unknown, unknown_levels = np.full_like(bias, np.nan), np.full_like(mean, np.nan)
     return BiasedRanking(
         model="BARP, the authors' alternating scheme",
         items=judgments.items,
@@ -159,7 +153,15 @@ def alternate(judgments: Judgments, contrasts: Contrasts, scheme: Alternating) -
         bias=bias,
         mean_bias=mean,
         centred_bias=bias - mean,
-        **unknown,
+        bias_standard_errors=unknown,
+        cautious_standard_errors=unknown,
+        centred_standard_errors=unknown,
+        z=unknown,
+        p=unknown,
+        q=unknown,
+        cautious_q=unknown,
+        mean_bias_standard_errors=unknown_levels,
+        level_standard_errors=unknown_levels,
         anchor=f"none: started at {scheme.started_at} and stopped after a fixed number of steps",
         n_judged=np.bincount(rows.evaluator, minlength=rows.n_evaluators),
         n_informative=rows.leanings.sum(axis=2),

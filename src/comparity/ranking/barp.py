@@ -28,6 +28,16 @@ from comparity.ranking.contrasts import (
     contrasts_of,
     numbers_of,
 )
+from comparity.ranking.fit_report import (
+    equality_of,
+    errors_if_zero,
+    fields_of_fit,
+    in_score_sds,
+    lapses_of,
+    read_lapses,
+    words_on_lapses,
+    words_on_sharpness,
+)
 from comparity.ranking.fits import AUTO, EQUAL, MARGINAL_LIKELIHOOD, OWN, SEAT, Wish, wish_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.levels import check_trusted, notes_on_lone, settle_level
@@ -41,16 +51,6 @@ from comparity.ranking.likelihood.fit import Fit, check_finite, fit, rows_for
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
-from comparity.ranking.sharpness_report import (
-    equality_of,
-    errors_if_zero,
-    in_score_sds,
-    lapses_of,
-    read_lapses,
-    words_on_lapses,
-    words_on_sharpness,
-)
-from comparity.ranking.simple_models import facts_of
 from comparity.tables.columns import check_option
 from comparity.tables.typing import Attributes, Column, Comparisons
 
@@ -356,7 +356,7 @@ def _result(
     # A bias without an error is zero by assumption, whatever the groups.
     z, p, q = tests_of(bias, null)
     rows = fitted.objective.data.rows
-    facts = facts_of(judgments, fitted, errors, diagnosis)
+    facts = fields_of_fit(judgments, fitted, errors, diagnosis)
     facts["notes"] += (*notes_on_lone(task, contrasts), *_notes_on_untested(own, diagnosis))
     facts["notes"] += (SEATS,) if rows.own_seats and len(task.anchor.trusted) else ()
     facts["notes"] += (CORRECTED,) if task.corrected and sharpness is None else ()

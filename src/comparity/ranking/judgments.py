@@ -94,11 +94,15 @@ class Judgments:
 
     def subset(self, kept: NDArray[np.bool_]) -> Judgments:
         """Return some of the comparisons, of the same items and evaluators."""
-        columns: dict[str, Any] = {}
-        for name in ("better", "worse", "evaluator", "tied", "seat"):
-            one = getattr(self, name)
-            columns[name] = one if one is None else one[kept]
-        return replace(self, clusters={}, **columns)
+        return replace(
+            self,
+            clusters={},
+            better=self.better[kept],
+            worse=self.worse[kept],
+            evaluator=None if self.evaluator is None else self.evaluator[kept],
+            tied=None if self.tied is None else self.tied[kept],
+            seat=None if self.seat is None else self.seat[kept],
+        )
 
 
 def count_outcomes(better: Ints, worse: Ints, n_items: int) -> NDArray[np.int64]:

@@ -321,7 +321,7 @@ def _draw_scores(ax: Axes, scores: NDArray[np.float64], row: int, colour: str) -
     ax.fill_between((edges[1:] + edges[:-1]) / 2, row, top, step="mid", alpha=0.7, color=colour)
 
 
-def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, Any]:
+def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, NDArray[np.bool_]]:
     if not panel.groups:
         return {"all items": np.ones(len(panel.ranking.items), dtype=bool)}
     column = panel.groups[attribute or next(iter(panel.groups))]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from comparity.reports.sections import Section
 
-WANTED: dict[str, dict[str, Any]] = {
+WANTED: dict[str, dict[str, str | tuple[str, Option]]] = {
     "groups": {
         "items": "a table of items with their groups",
         "sensitive": "a column of the items",
@@ -229,9 +229,9 @@ def rank_frames(
     check_used({**choices, "score": score, "alpha": alpha, "margin": margin, "seed": seed})
     # At once, because a query asked twice may answer in another order.
     held = None if items is None else columns_of(items, "items", [item, *sensitive, score])
-    columns: dict[str, Any] = {"better": better, "worse": worse, "tied": tied, "item": item}
+    columns = {"better": better, "worse": worse, "item": item}
     judgments = judgments_from_frames(
-        comparisons, held, evaluator=evaluator, seat=seat, clusters=clusters, **columns
+        comparisons, held, **columns, evaluator=evaluator, tied=tied, seat=seat, clusters=clusters
     )
     if judgments.n_ties and "ties" not in description.accepts:
         raise OptionError("tied", tied, ["comparisons without ties"], f"{model} knows no ties")
@@ -293,7 +293,7 @@ def _in_unit(ranking: Ranking, unit: str) -> Ranking:
 
 
 def _audit_score(
-    ranking: Ranking, held: Any, groups: dict[str, Any], score: str, **choices: Any
+    ranking: Ranking, held: Any, groups: Mapping[str, NDArray[Any]], score: str, **choices: Any
 ) -> PanelAudit:
     if not isinstance(ranking, BiasedRanking) or len(groups) != 1:
         why = "a model is audited against a panel adjusted for its bias toward one kind of groups"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -147,7 +147,7 @@ def _header_if_equal(ranking: BiasedRanking) -> tuple[str, ...]:
     return () if alike else ("q if groups here are equal",)
 
 
-def _bias_cells(row: dict[str, Any], *if_equal: str) -> tuple[str, ...]:
+def _bias_cells(row: Mapping[str, Any], *if_equal: str) -> tuple[str, ...]:
     """Return what is known of a bias; of one that is assumed, only that."""
     if row["low"] == row["high"] == row["bias"]:
         return ("trusted", "", *("" for _ in if_equal), "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,19 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from comparity.errors import OptionError
-from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose
+from comparity.ranking.connectivity import check_seats, diagnose
+from comparity.ranking.fit_report import fields_of_fit
 from comparity.ranking.fits import (
     MARGINAL_LIKELIHOOD,
-    Effect,
-    ModelFit,
     Wish,
     normal_quantile,
     wish_of,
 )
 from comparity.ranking.judgments import Judgments, count_outcomes, judgments_of
-from comparity.ranking.likelihood.errors import Errors
-from comparity.ranking.likelihood.fit import NO_ANCHOR, Fit, check_finite, fit
+from comparity.ranking.likelihood.fit import NO_ANCHOR, check_finite, fit
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of
-from comparity.results.judging import cluster_notes
 from comparity.tables.typing import Attributes, Column, Comparisons
 
 
@@ -116,81 +112,9 @@ def bradley_terry(
     fitted = fit(task)
     return Ranking(
         model=BRADLEY_TERRY.name,
-        **facts_of(judgments, fitted, fitted.errors(), diagnosis),
+        **fields_of_fit(judgments, fitted, fitted.errors(), diagnosis),
         provenance={"prior": prior, "seed": seed},
     )
-
-
-def facts_of(
-    judgments: Judgments, fitted: Fit, errors: Errors, diagnosis: Diagnosis
-) -> dict[str, Any]:
-    """Return what every fitted ranking holds, by the names of its fields."""
-    seat, ties = _effects(fitted, errors)
-    clusters = {name: one.n for name, one in judgments.clusters.items()}
-    model_fit = _model_fit_of(fitted, errors)
-    return {
-        "items": judgments.items,
-        "scores": fitted.scores,
-        "standard_errors": errors.scores,
-        "log_likelihood": fitted.log_likelihood,
-        "converged": fitted.solution.converged,
-        "n_comparisons": len(judgments),
-        "n_ties": judgments.n_ties,
-        "diagnosis": diagnosis,
-        "priors": fitted.priors,
-        "seat": seat,
-        "ties": ties,
-        "gradient_norm": fitted.solution.gradient_norm,
-        "iterations": fitted.solution.steps,
-        "n_clusters": clusters,
-        "model_fit": model_fit,
-        "notes": (
-            *diagnosis.notes,
-            *cluster_notes(clusters, [*clusters], rows="judgments"),
-            *_words_on_fit(model_fit, [*clusters]),
-        ),
-    }
-
-
-def _model_fit_of(fitted: Fit, errors: Errors) -> ModelFit | None:
-    """Return the test of fit, where any two comparisons are in one cell."""
-    found = errors.fit
-    if found is None or math.isnan(found.z):
-        return None
-    several = fitted.objective.n_evaluators > 1
-    return ModelFit(
-        of="evaluator and item" if several else "pair of items",
-        statistic=found.z,
-        p_value=found.p_value,
-        spread=math.sqrt(found.variance),
-        rejected=found.rejects,
-    )
-
-
-def _words_on_fit(found: ModelFit | None, clusters: list[str]) -> Iterator[str]:
-    """Say where a model does not fit, and what that does."""
-    allowed = f"clusters by {clusters[0]} instead" if clusters else "it"
-    if found is not None and found.rejected:
-        yield (
-            f"The model does not fit (p {found.p_value:.2g}): judgments of one {found.of} go "
-            f"together beyond scores and biases, as if by tastes with SD {found.spread:.2g}. "
-            f"Errors allow for {allowed}; scores and biases come out somewhat too small."
-        )
-
-
-def _effects(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:
-    """Return the common seat effect and the tie parameter, where the model has them."""
-    rows = fitted.objective.data.rows
-    values = list(zip(fitted.extra.tolist(), errors.extra.tolist(), strict=True))
-    seat = ties = None
-    if rows.seat is not None:
-        value, error = values.pop(0)
-        name = "shown first, trusted evaluators" if rows.own_seats else "shown first"
-        seat = Effect(name=name, value=value, standard_error=error)
-    if rows.tied is not None:
-        value, error = values.pop(0)
-        ties = Effect(name="log tie parameter", value=value, standard_error=error)
-    return seat, ties
 
 
 def log_likelihood_at(judgments: Judgments, scores: NDArray[np.float64]) -> float:

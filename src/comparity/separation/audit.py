@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,12 +128,17 @@ def separation(
     options = SeparationOptions(cluster=tuple(clusters), **choices)
     check_classes(options, positive, threshold)
     labels, decisions = as_array(y_true, "y_true"), as_array(y_pred, "y_pred")
-    said: dict[str, Any] = {"sensitive": named_attributes(sensitive_features)}
-    said["threshold"] = threshold
+    sensitive = named_attributes(sensitive_features)
     if options.continuous:
-        return audit_numbers(NumberedDecisions.of(labels, decisions, **said), options, positive)
+        found = NumberedDecisions.of(labels, decisions, sensitive=sensitive, threshold=threshold)
+        return audit_numbers(found, options, positive)
     rows = decision_arrays(
-        labels, decisions, **said, intersection=options.intersection, clusters=clusters
+        labels,
+        decisions,
+        sensitive=sensitive,
+        threshold=threshold,
+        intersection=options.intersection,
+        clusters=clusters,
     )
     return audit_rows(rows, options, positive)
 
@@ -170,11 +175,11 @@ def audit_rows(
         return audit_counts(count_confusions(rows, positive), options, **data)
     counts = count_classes(rows)
     rates = {name: class_rates(one) for name, one in counts.items()}
-    told: dict[str, Any] = {
-        "summary": {name: _class_summary(one) for name, one in counts.items()},
-        "joint_tests": {name: tuple(_compare_decisions(one)) for name, one in counts.items()},
-        "notes": CLASS_NOTES,
-    }
+    told = _Told(
+        summary={name: _class_summary(one) for name, one in counts.items()},
+        joint_tests={name: tuple(_compare_decisions(one)) for name, one in counts.items()},
+        notes=CLASS_NOTES,
+    )
     return _audit_rates(rates, told, options, **data)
 
 
@@ -190,21 +195,29 @@ def audit_counts(
 ) -> Audit:
     """Test separation from counts, one for each sensitive attribute."""
     rates = {name: rates_of(one) for name, one in counts.items()}
-    told: dict[str, Any] = {
-        "summary": {name: _summary(one) for name, one in counts.items()},
-        "joint_tests": {
+    told = _Told(
+        summary={name: _summary(one) for name, one in counts.items()},
+        joint_tests={
             # With two groups the pair is tested already.
             name: [rate.compare_all() for rate in rates[name]] if len(one.groups) > 2 else []
             for name, one in counts.items()
         },
-        "notes": _notes(counts),
-    }
+        notes=_notes(counts),
+    )
     return _audit_rates(rates, told, options, **data)
+
+
+class _Told(NamedTuple):
+    """What is told beside the tests: numbers and joint tests by attribute, and notes."""
+
+    summary: Mapping[str, Mapping[str, float]]
+    joint_tests: Mapping[str, Sequence[JointTest]]
+    notes: Sequence[str]
 
 
 def _audit_rates(
     rates: Mapping[str, Sequence[GroupRate]],
-    told: Mapping[str, Any],
+    told: _Told,
     options: SeparationOptions,
     **data: Any,
 ) -> Audit:
@@ -217,8 +230,8 @@ def _audit_rates(
         qualify = partial(qualified, attribute, several=len(rates) > 1)
         names = counts[attribute].groups
         groups += [f"{attribute}={group}" if len(rates) > 1 else group for group in names]
-        summary |= {qualify(name): value for name, value in told["summary"][attribute].items()}
-        joint += [replace(one, null=qualify(one.null)) for one in told["joint_tests"][attribute]]
+        summary |= {qualify(name): value for name, value in told.summary[attribute].items()}
+        joint += [replace(one, null=qualify(one.null)) for one in told.joint_tests[attribute]]
         for rate in found:
             tests += [
                 rate.compare(pair, rule=options.rule, anytime=options.anytime, qualify=qualify)
@@ -242,7 +255,7 @@ def _audit_rates(
         rates=tuple(estimates),
         joint_tests=tuple(joint),
         summary=summary,
-        notes=(*_sampling_notes(counts, options), *told["notes"]),
+        notes=(*_sampling_notes(counts, options), *told.notes),
     )
 
 

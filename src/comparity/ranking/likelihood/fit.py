@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,11 +223,11 @@ def _choose_by_folds(task: Task) -> Task:
 
 def _loss_left_out(task: Task, chosen: str, sd: float) -> float:
     """Return the loss on comparisons left out, a part at a time, with one prior at this SD."""
-    priors: dict[str, Any] = {
-        of: replace(getattr(task, of), chosen_by="the caller") for of in PRIORS
-    }
-    priors[chosen] = replace(priors[chosen], sd=sd)
-    task = replace(task, corrected=False, **priors)
+    scores, biases = (
+        replace(wish, chosen_by="the caller", sd=sd if of == chosen else wish.sd)
+        for of, wish in (("score_prior", task.score_prior), ("bias_prior", task.bias_prior))
+    )
+    task = replace(task, corrected=False, score_prior=scores, bias_prior=biases)
     fold = folds(len(task.judgments), N_FOLDS, np.random.default_rng(task.seed))
     total = 0.0
     for k in range(N_FOLDS):

@@ -1,19 +1,23 @@
-"""What is told of the sharpness of evaluators: its scale, its test, and biases tested with it.
+"""What is told of a fit: what every ranking by a likelihood holds, and how well the model fits.
 
-And of their lapses, which look like a lack of it.
+Then the sharpness of evaluators: its scale, its test, and biases tested with it; and their lapses,
+which look like a lack of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from comparity.errors import OptionError
-from comparity.ranking.fits import AUTO, Effect, EqualSharpness, Prior, Sharpness
+from comparity.ranking.connectivity import Diagnosis
+from comparity.ranking.fits import AUTO, Effect, EqualSharpness, ModelFit, Prior, Sharpness
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.exact import DENSE
@@ -23,6 +27,7 @@ from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.search import Task
 from comparity.ranking.likelihood.sharpness import VAGUE, with_log_sharpness
 from comparity.ranking.names import list_first
+from comparity.results.judging import cluster_notes
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +44,99 @@ NO_ROOM = (
     "Evaluators are taken for equally decided: a given prior of scores, biases that are not "
     "corrected or that depend on the score leave no room for a sharpness of each."
 )
+
+
+class FittedFields(TypedDict):
+    """What every ranking by a likelihood holds, by the names of its fields."""
+
+    items: NDArray[Any]
+    scores: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    log_likelihood: float
+    converged: bool
+    n_comparisons: int
+    n_ties: int
+    diagnosis: Diagnosis
+    priors: tuple[Prior, ...]
+    seat: Effect | None
+    ties: Effect | None
+    gradient_norm: float
+    iterations: int
+    n_clusters: Mapping[str, int]
+    model_fit: ModelFit | None
+    notes: tuple[str, ...]
+
+
+def fields_of_fit(
+    judgments: Judgments, fitted: Fit, errors: Errors, diagnosis: Diagnosis
+) -> FittedFields:
+    """Return what every ranking by a likelihood holds."""
+    seat, ties = _effects(fitted, errors)
+    clusters = {name: one.n for name, one in judgments.clusters.items()}
+    model_fit = _model_fit_of(fitted, errors)
+    return {
+        "items": judgments.items,
+        "scores": fitted.scores,
+        "standard_errors": errors.scores,
+        "log_likelihood": fitted.log_likelihood,
+        "converged": fitted.solution.converged,
+        "n_comparisons": len(judgments),
+        "n_ties": judgments.n_ties,
+        "diagnosis": diagnosis,
+        "priors": fitted.priors,
+        "seat": seat,
+        "ties": ties,
+        "gradient_norm": fitted.solution.gradient_norm,
+        "iterations": fitted.solution.steps,
+        "n_clusters": clusters,
+        "model_fit": model_fit,
+        "notes": (
+            *diagnosis.notes,
+            *cluster_notes(clusters, [*clusters], rows="judgments"),
+            *_words_on_fit(model_fit, [*clusters]),
+        ),
+    }
+
+
+def _model_fit_of(fitted: Fit, errors: Errors) -> ModelFit | None:
+    """Return the test of fit, where any two comparisons are in one cell."""
+    found = errors.fit
+    if found is None or math.isnan(found.z):
+        return None
+    several = fitted.objective.n_evaluators > 1
+    return ModelFit(
+        of="evaluator and item" if several else "pair of items",
+        statistic=found.z,
+        p_value=found.p_value,
+        spread=math.sqrt(found.variance),
+        rejected=found.rejects,
+    )
+
+
+def _words_on_fit(found: ModelFit | None, clusters: list[str]) -> Iterator[str]:
+    """Say where a model does not fit, and what that does."""
+    allowed = f"clusters by {clusters[0]} instead" if clusters else "it"
+    if found is not None and found.rejected:
+        yield (
+            f"The model does not fit (p {found.p_value:.2g}): judgments of one {found.of} go "
+            f"together beyond scores and biases, as if by tastes with SD {found.spread:.2g}. "
+            f"Errors allow for {allowed}; scores and biases come out somewhat too small."
+        )
+
+
+def _effects(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:
+    """Return the common seat effect and the tie parameter, where the model has them."""
+    rows = fitted.objective.data.rows
+    values = list(zip(fitted.extra.tolist(), errors.extra.tolist(), strict=True))
+    seat = ties = None
+    if rows.seat is not None:
+        value, error = values.pop(0)
+        name = "shown first, trusted evaluators" if rows.own_seats else "shown first"
+        seat = Effect(name=name, value=value, standard_error=error)
+    if rows.tied is not None:
+        value, error = values.pop(0)
+        ties = Effect(name="log tie parameter", value=value, standard_error=error)
+    return seat, ties
 
 
 def equality_of(task: Task, fitted: Fit) -> EqualSharpness | None:
