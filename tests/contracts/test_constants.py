@@ -40,7 +40,9 @@ NOT_DECIDING = {
         inference.item_permutation.MOST_WORK pairwise.count.MOST_ITEMS_TO_DEAL
         comparative.families.MOST_JUDGMENTS_TO_DEAL comparative.state.PATIENCE
         comparative.state.SCHEMA comparative.state.MARK comparative.state.MOST_LOOKS
-        comparative.state.MOST_REPLAYED planning.stopping.PATHS planning.stopping.SIZES
+        comparative.state.MOST_REPLAYED comparative.state.PAGE comparative.state_rows.ITEM_BITS
+        comparative.state_tables.MOST_NUMBERS counts.running.MOST_CUBED counts.running.MOST_KINDS
+        planning.stopping.PATHS planning.stopping.SIZES
         planning.stopping.EARLIEST planning.stopping.LATEST planning.stopping.NO_ERROR
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.sandwich.AT_ONCE ranking.likelihood.sandwich.MOST_WORK
@@ -96,6 +98,7 @@ NOT_DECIDING = {
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
         relative.section.REMARKED relative.section.SIGNED results.judging.FEW_CLUSTERS
+        comparative.state.MOST_SHOWN
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
@@ -131,7 +134,9 @@ NOT_DECIDING = {
         inference.permuted_means.SEED inference.permuted_means.SLOPE inference.permuted_means.Z
         metrics.entropy.DOUBLED_ROOT metrics.entropy.STANDARD counts.wide.BROKEN
         inference.extreme_tables.ABOVE inference.extreme_tables.BELOW
-        inference.extreme_tables.EQUAL
+        inference.extreme_tables.EQUAL counts.running.MISS counts.running.TIE counts.running.HIT
+        comparative.state_rows.LOW_FIRST comparative.state_rows.HIGH_FIRST
+        comparative.state_rows.LOW_TIED comparative.state_rows.HIGH_TIED
     """,
 }
 

@@ -266,10 +266,11 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
     """
     form = ComparativeForm(**choices)
     sides = {"left": form.left, "right": form.right, "winner": form.winner}
-    if items is None and form.state is not None:
+    if items is None and form.state is not None and not Path(form.state).exists():
         beside = ("{} beside it", Option("items"))
-        raise OptionError("state", form.state, [beside], "a state keeps scores and groups of items")
-    if items is None:
+        why = "a state is begun with scores and groups of items"
+        raise OptionError("state", form.state, [beside], why)
+    if items is None and form.state is None:
         _check_wide({"layout": None if form.layout == "auto" else form.layout, **sides})
         table = read_table(comparisons)
         form = replace(
@@ -298,38 +299,42 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
     judge = "evaluator" if read.has_evaluators else None
     form = replace(form, better="better", worse="worse", evaluator=judge)
     clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
-    if form.state is None:
-        audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
-    else:
+    if form.state is not None:
         audit = _audit_with_state(read.frame, items, form)
+    else:
+        assert items is not None, "without items, rows hold scores and groups"
+        audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
     who, notes = read.columns.get("evaluator"), read.notes
     if named is None and read.has_evaluators:
         notes = (*notes, f"Who judged was read from column {who!r}.")
     about = {"layout": read.layout, "columns": dict(read.columns), "evaluator": who}
-    return audit.with_files(comparisons, items, notes=notes, **about)
+    read_from = (comparisons,) if items is None else (comparisons, items)
+    return audit.with_files(*read_from, notes=notes, **about)
 
 
-def _audit_with_state(comparisons: Any, items: str | Path, form: ComparativeForm) -> Audit:
+def _audit_with_state(comparisons: Any, items: str | Path | None, form: ComparativeForm) -> Audit:
     """Add comparisons to a state once they have passed all checks, and audit what it holds."""
     from comparity.comparative.state import audit_with_state
 
-    count_comparisons(
-        comparisons,
-        read_table(items),
-        better="better",
-        worse="worse",
-        evaluator=form.evaluator,
-        tied="tied",
-        item=form.item,
-        score=form.score,
-        sensitive=list(form.sensitive),
-        continuous=form.continuous,
-    )
+    def check(table: Any) -> None:
+        count_comparisons(
+            comparisons,
+            table,
+            better="better",
+            worse="worse",
+            evaluator=form.evaluator,
+            tied="tied",
+            item=form.item,
+            score=form.score,
+            sensitive=list(form.sensitive),
+            continuous=form.continuous,
+        )
+
     columns = collect_columns(open_frame(comparisons, "comparisons")[0].lazy())
     if form.judgment is not None:
         columns["mark"] = columns.pop("kept0")
     assert form.state is not None
-    return audit_with_state(form.state, columns, items, form)
+    return audit_with_state(form.state, columns, items, form, check=check)
 
 
 def _check_wide(sides: Mapping[str, str | None]) -> None:

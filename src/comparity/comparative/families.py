@@ -13,6 +13,7 @@ from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.overlap import label_blocks
 from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, SharedPairCounts, Sharing
+from comparity.counts.running import RunningPairs
 from comparity.errors import OptionError
 from comparity.inference.agreement_tests import (
     FEWEST_EVALUATORS,
@@ -62,7 +63,7 @@ def compare_counts(
     *,
     options: ComparativeOptions,
     score_ties: str,
-    pairs: JudgedPairs | None = None,
+    pairs: JudgedPairs | RunningPairs | None = None,
 ) -> list[GapTest]:
     """Test hypotheses by the design of the counts, with items skewed as they are in `pairs`."""
     if isinstance(counts, SharedPairCounts):
@@ -87,7 +88,7 @@ def allow_for_items(
     tests: Sequence[GapTest],
     contrasts: Sequence[Contrast],
     sharing: Sharing,
-    pairs: JudgedPairs,
+    pairs: JudgedPairs | RunningPairs,
     *,
     options: ComparativeOptions,
     score_ties: str,
@@ -100,18 +101,30 @@ def allow_for_items(
     found, sides = list(tests), [sides_of(contrast) for contrast in contrasts]
     fewest = min((test.smallest_group or 0 for test in tests), default=0)
     if fewest < items_to_be_normal(options.margin):
-        trials = pairs.trials.astype(np.float64)
-        if weights is not None:
-            trials *= weights[pairs.better] * weights[pairs.worse]
-        residuals = item_residuals(pairs, trials, score_ties)
-        cumulants = [residuals.third_cumulant(*one) for one in sides]
+        cumulants = _third_cumulants(pairs, sides, score_ties, weights)
         found = list(map(allow_for_skewness, found, cumulants))
     # Readings at any moment know no permutation.
-    if options.continuous or options.anytime:
+    if options.continuous or options.anytime or isinstance(pairs, RunningPairs):
         return found
     deal = partial(deal_judgments, pairs, score_ties, weights)
     alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
     return check_by_permutation(found, sides, sharing, deal, only_items=alone)
+
+
+def _third_cumulants(
+    pairs: JudgedPairs | RunningPairs,
+    sides: Sequence[tuple[Sequence[Cell], Sequence[Cell]]],
+    score_ties: str,
+    weights: NDArray[np.float64] | None,
+) -> list[float]:
+    """Return the third cumulant of what items add to each gap."""
+    if isinstance(pairs, RunningPairs):
+        return pairs.third_cumulants(sides, score_ties)
+    trials = pairs.trials.astype(np.float64)
+    if weights is not None:
+        trials *= weights[pairs.better] * weights[pairs.worse]
+    residuals = item_residuals(pairs, trials, score_ties)
+    return [residuals.third_cumulant(*one) for one in sides]
 
 
 def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell]) -> int:

@@ -19,6 +19,7 @@ from comparity.comparative.standardised import n_levels, standardised_audit
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import disjoint_pairs
 from comparity.counts.pairs import PairCounts, SharedPairCounts
+from comparity.counts.running import RunningPairs
 from comparity.errors import OneGroupError
 from comparity.inference.agreement_tests import (
     EQUAL_VALUES,
@@ -36,6 +37,11 @@ from comparity.tables.values import check_groups, qualified
 
 Counts = PairCounts | SharedPairCounts
 
+Counted = PairCounts | JudgedPairs | RunningPairs
+"""Fresh pairs, or shared ones: pair by pair, or as sums that are kept up to date."""
+
+Listed = Mapping[str, JudgedPairs | RunningPairs]
+
 UNGUARDED = (
     "WARNING: squared residuals and the normal distribution are used whatever the counts, as asked "
     "for; with few hits or misses in a cell 0.2 to 0.4 false rejections have been measured."
@@ -43,7 +49,7 @@ UNGUARDED = (
 
 
 def audit_counts(
-    counted: Mapping[str, PairCounts | JudgedPairs],
+    counted: Mapping[str, Counted],
     options: ComparativeOptions,
     *,
     evaluators_known: bool = False,
@@ -73,25 +79,18 @@ def audit_counts(
 
 
 def _raw_audit(
-    counted: Mapping[str, PairCounts | JudgedPairs],
+    counted: Mapping[str, Counted],
     options: ComparativeOptions,
     *,
     evaluators_known: bool,
     **data: Any,
 ) -> Audit:
-    counts: dict[str, Counts] = {
-        attribute: one.shared_counts() if isinstance(one, JudgedPairs) else one
-        for attribute, one in counted.items()
-    }
-    check_groups({attribute: one.groups for attribute, one in counts.items()})
-    for attribute, one in counts.items():
-        if len(one.groups) < 2 and not options.continuous:
-            raise OneGroupError(attribute, one.groups)
-    used = {name: _counts_to_test(counted[name], one, options) for name, one in counts.items()}
-    listed = {name: one for name, one in counted.items() if isinstance(one, JudgedPairs)}
+    counts, used, listed = _counts_of(counted, options)
     judged, further, finding = _judge(used, options, options.score_ties, listed)
     families = [family_of(one.groups, options) for one in used.values()]
-    size = _size(counts, used, options)
+    # What was tested, with items as they were counted.
+    sized = next(iter((used if options.method == "disjoint" else counts).values()))
+    size = Size.of(sized, declared=options.design == "fresh")
     several = len(used) > 1
     ties = _ties(used, options, finding, listed)
     return Audit(
@@ -136,19 +135,43 @@ def _raw_audit(
     )
 
 
+def judge_counts(
+    counted: Mapping[str, Counted], options: ComparativeOptions
+) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
+    """Return the judged tests, the further gaps and the finding alone."""
+    _, used, listed = _counts_of(counted, options)
+    return _judge(used, options, options.score_ties, listed)
+
+
+def _counts_of(
+    counted: Mapping[str, Counted], options: ComparativeOptions
+) -> tuple[dict[str, Counts], dict[str, Counts], Listed]:
+    """Return what was counted, what the tests will see, and shared pairs."""
+    listed = {name: one for name, one in counted.items() if not isinstance(one, PairCounts)}
+    counts: dict[str, Counts] = {
+        name: one if isinstance(one, PairCounts) else one.shared_counts()
+        for name, one in counted.items()
+    }
+    check_groups({attribute: one.groups for attribute, one in counts.items()})
+    for attribute, one in counts.items():
+        if len(one.groups) < 2 and not options.continuous:
+            raise OneGroupError(attribute, one.groups)
+    used = {name: _counts_to_test(counted[name], one, options) for name, one in counts.items()}
+    return counts, used, listed
+
+
 def design_to_count(options: ComparativeOptions) -> str:
     """Return the design counting is asked for; choosing and weighing pairs needs them listed."""
     listed = options.method == "disjoint" or options.reference is not None
     return "shared" if listed else options.design
 
 
-def _counts_to_test(
-    counted: PairCounts | JudgedPairs, counts: Counts, options: ComparativeOptions
-) -> Counts:
+def _counts_to_test(counted: Counted, counts: Counts, options: ComparativeOptions) -> Counts:
     """Return the counts the tests will see."""
-    if isinstance(counted, PairCounts) or isinstance(counts, PairCounts):
+    if isinstance(counts, PairCounts):
         return counts
     if options.method == "disjoint":
+        assert isinstance(counted, JudgedPairs), "single pairs are chosen from a list of them"
         return disjoint_pairs(counted, rng=np.random.default_rng(options.seed or 0))
     fresh = _has_few_evaluators(counts) and counts.most_uses <= 1 and not counts.n_clusters
     if options.design == "auto" and (options.rule == "paper" or fresh):
@@ -158,19 +181,11 @@ def _counts_to_test(
     return counts
 
 
-def _size(
-    given: Mapping[str, Counts], used: Mapping[str, Counts], options: ComparativeOptions
-) -> Size:
-    """Return the size of what was tested, with items as they were counted."""
-    source = used if options.method == "disjoint" else given
-    return Size.of(next(iter(source.values())), declared=options.design == "fresh")
-
-
 def _judge(
     counts: Mapping[str, Counts],
     options: ComparativeOptions,
     score_ties: str,
-    listed: Mapping[str, JudgedPairs],
+    listed: Listed,
 ) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
     size = Size.of(next(iter(counts.values())))
     several = len(counts) > 1
@@ -195,7 +210,7 @@ def _ties(
     counts: Mapping[str, Counts],
     options: ComparativeOptions,
     finding: str,
-    listed: Mapping[str, JudgedPairs],
+    listed: Listed,
 ) -> Ties:
     """Count ties, and see whether scoring them the other way would change the finding."""
     several = len(counts) > 1

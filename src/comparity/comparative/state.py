@@ -3,87 +3,207 @@
 A state is one file, a database of SQLite: an update is one transaction. Killed at any moment it
 leaves the state before or the state after, and of two writers at once one waits for the other.
 Judgments are known again by an id, or by what is in their row; who gives a file twice counts it
-once. Every update is a look, whose finding and intervals are kept.
+once. Every update is a look, whose finding and intervals are kept. A look takes the sums that are
+kept beside the judgments (:mod:`comparity.comparative.state_tables`), and recounts nothing.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.comparative.judge import audit_counts
+from comparity.comparative.judge import Counted, audit_counts, judge_counts
 from comparity.comparative.options import ComparativeForm, ComparativeOptions
-from comparity.counts.ledger import count_position_pairs
+from comparity.comparative.state_rows import CodedJudgments, Columns, keep_items, new_rows
+from comparity.comparative.state_tables import (
+    MOST_NUMBERS,
+    TABLES,
+    add_rows,
+    read_attributes,
+    read_moments,
+    running_pairs,
+    write_moments,
+)
+from comparity.counts.ledger import Attribute, count_position_pairs
+from comparity.counts.running import RunningMoments
 from comparity.errors import StateChangedError, StateFileError
-from comparity.results.audit import Audit, Look
+from comparity.results.audit import Audit, JudgedGap, Look
 from comparity.results.plain import as_plain, from_plain
 from comparity.results.result import UNDECIDED
-from comparity.tables.files import read_table
-from comparity.tables.frames import collect_columns, open_frame, text_of
 
-SCHEMA = 1
-"""Version of the tables below; another one is refused."""
+SCHEMA = 2
+"""Version of the tables; another one is refused."""
 
 MARK = 0x636F6D70
 """What says that a database is a state of ours."""
 
+PAGE = 1024
+"""Bytes of a page: new judgments are all over the file, and each rewrites whole pages."""
+
 PATIENCE = 120.0
 """Seconds to wait for another writer."""
 
-MOST_LOOKS, MOST_REPLAYED = 8, 20_000
-"""An update of many judgments is looked at so often on the way, in studies of up to so many."""
+MOST_LOOKS, MOST_REPLAYED, MOST_SHOWN = 8, 20_000, 400
+"""An update of a file is looked at so often on the way, in studies of up to so many judgments where
+all are recounted; so many looks are shown."""
 
-TABLES = """
-CREATE TABLE choice (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE item (code INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, score REAL, groups TEXT);
-CREATE TABLE evaluator (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE judgment (place INTEGER PRIMARY KEY, mark INTEGER NOT NULL UNIQUE,
-    better INTEGER NOT NULL, worse INTEGER NOT NULL, evaluator INTEGER, tied INTEGER NOT NULL);
-CREATE TABLE look (n INTEGER PRIMARY KEY, content TEXT NOT NULL);
-"""
-
-Columns = Mapping[str, NDArray[Any]]
+KNOWN_BY, WITH_EVALUATORS = "judgments known by", "evaluators given"
+"""What is kept beside the choices."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """All judgments of a state, as arrays in the order of their arrival."""
+@dataclass
+class OpenState:
+    """A state during an update.
 
-    pairs: NDArray[np.int64]
-    evaluator: NDArray[Any] | None
-    tied: NDArray[np.bool_]
-    scores: NDArray[np.float64]
-    groups: dict[str, NDArray[Any]]
+    Attributes
+    ----------
+    file : Connection
+    path : str
+    options : ComparativeOptions
+    sensitive : tuple of str
+    moments : RunningMoments or None
+        The sums over all judgments; ``None`` where they are not kept.
+    attributes : dict of str to Attribute
+        The group of each profile of items.
+    n : int
+        Judgments, tied ones too.
+    """
 
-    def audit(self, n: int, options: ComparativeOptions, **data: Any) -> Audit:
-        """Audit the first `n` judgments."""
-        ordered = ~self.tied[:n]
-        judges = None if self.evaluator is None else self.evaluator[:n][ordered]
-        counts = count_position_pairs(
-            self.pairs[:n][ordered],
-            scores=self.scores,
-            sensitive=self.groups,
-            evaluators=judges,
-            tied_pairs=self.pairs[:n][~ordered],
-            continuous=options.continuous,
-            intersection=options.intersection,
-            design=options.design,
+    file: sqlite3.Connection
+    path: str
+    options: ComparativeOptions
+    sensitive: tuple[str, ...]
+    moments: RunningMoments | None
+    attributes: dict[str, Attribute]
+    n: int
+
+    @classmethod
+    def of(cls, file: sqlite3.Connection, path: str) -> OpenState:
+        """Read what an update needs to know."""
+        choices = dict(file.execute("SELECT name, value FROM choice").fetchall())
+        if not choices:
+            raise StateFileError(path, "nothing yet")
+        known = {one.name: json.loads(choices[one.name]) for one in fields(ComparativeOptions)}
+        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+        options = ComparativeOptions(**{**known, **lists})
+        sensitive = tuple(json.loads(choices["sensitive"]))
+        attributes, moments = {}, None
+        if not options.continuous:
+            crossed = options.intersection
+            attributes = read_attributes(file, sensitive, intersection=crossed)
+            moments = read_moments(file)
+        n = file.execute("SELECT coalesce(max(place), 0) FROM judgment").fetchone()[0]
+        return cls(file, path, options, sensitive, moments, attributes, n)
+
+    @property
+    def evaluators_known(self) -> bool:
+        """Whether the judgments say who made them."""
+        return self._kept(WITH_EVALUATORS) == "true"
+
+    def _kept(self, name: str) -> str | None:
+        found = self.file.execute("SELECT value FROM choice WHERE name = ?", (name,)).fetchone()
+        return None if found is None else str(found[0])
+
+    def keep(self, name: str, value: str) -> None:
+        """Remember a fact about the study; refuse another than the first one."""
+        known = self._kept(name)
+        if known is not None and known != value:
+            raise StateChangedError(self.path, name, known, value)
+        if known is None:
+            self.file.execute("INSERT INTO choice VALUES (?, ?)", (name, value))
+
+    def only_new(self, comparisons: Columns) -> CodedJudgments:
+        """Return the judgments that the state does not hold yet."""
+        self.keep(WITH_EVALUATORS, json.dumps("evaluator" in comparisons))
+        self.keep(KNOWN_BY, "an id" if "mark" in comparisons else "their rows")
+        return new_rows(self.file, comparisons)
+
+    def add(self, rows: CodedJudgments) -> None:
+        """Add judgments that are new."""
+        step = MOST_NUMBERS // max(100, 0 if self.moments is None else len(self.moments.kinds))
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            self.moments = add_rows(self.file, part, self.moments, self.attributes)
+        self.n += len(rows)
+
+    def counts(self) -> Mapping[str, Counted]:
+        """Return what tests see of the judgments."""
+        if self.moments is None:
+            return self._recount()
+        pairs = running_pairs(self.file, self.moments, self.attributes)
+        design = self.options.design
+        shared = design == "shared" or (design == "auto" and self.moments.repeats)
+        return {name: one if shared else one.fresh_counts() for name, one in pairs.items()}
+
+    def _recount(self) -> Mapping[str, Counted]:
+        """Go over all judgments."""
+        query = "SELECT better, worse, evaluator, tied FROM judgment ORDER BY place"
+        stored = np.array(self.file.execute(query).fetchall(), dtype=np.int64).reshape(-1, 4)
+        items = self.file.execute(
+            "SELECT score, groups FROM item JOIN profile ON item.profile = profile.code "
+            "ORDER BY item.code"
+        ).fetchall()
+        groups = np.array([json.loads(one) for _, one in items], dtype=object)
+        ordered = stored[:, 3] == 0
+        names = dict(self.file.execute("SELECT code, name FROM evaluator").fetchall())
+        judges = [names[code] for code in stored[ordered, 2].tolist()] if names else None
+        return count_position_pairs(
+            stored[ordered, :2] - 1,
+            scores=np.array([score for score, _ in items], dtype=np.float64),
+            sensitive={name: groups[:, place] for place, name in enumerate(self.sensitive)},
+            evaluators=None if judges is None else np.array(judges, dtype=object),
+            tied_pairs=stored[~ordered, :2] - 1,
+            continuous=self.options.continuous,
+            intersection=self.options.intersection,
+            design=self.options.design,
         )
-        return audit_counts(counts, options, evaluators_known=judges is not None, **data)
+
+    def look(self) -> Look:
+        """Judge all judgments, and keep what was found."""
+        judged, _, finding = judge_counts(self.counts(), self.options)
+        return self.keep_look(finding, judged)
+
+    def keep_look(self, finding: str, judged: Sequence[JudgedGap]) -> Look:
+        """Keep what was found."""
+        look = Look(
+            n=self.n,
+            finding=finding,
+            nulls=tuple(test.null for test in judged),
+            gaps=tuple(test.gap for test in judged),
+            intervals=tuple(test.deciding_interval for test in judged),
+        )
+        self.file.execute(
+            "INSERT INTO look (n, decided, content) VALUES (?, ?, ?) "
+            "ON CONFLICT (n) DO UPDATE SET decided = excluded.decided, content = excluded.content",
+            (self.n, finding != UNDECIDED, json.dumps(as_plain(look))),
+        )
+        return look
+
+    def history(self) -> tuple[tuple[Look, ...], int | None]:
+        """Return looks in their order, some of many, and after how many the first one decided."""
+        first = self.file.execute("SELECT min(n) FROM look WHERE decided").fetchone()
+        number, last = self.file.execute("SELECT count(*), max(n) FROM look").fetchone()
+        query = "SELECT content FROM look WHERE place % ? = 0 OR n = ? OR n = ? ORDER BY n"
+        asked = (1 + number // MOST_SHOWN, last, first[0])
+        looks = (from_plain(Look, json.loads(one)) for (one,) in self.file.execute(query, asked))
+        return tuple(looks), first[0]
 
 
 def audit_with_state(
-    path: str | Path, comparisons: Columns, items: str | Path, form: ComparativeForm
+    path: str | Path,
+    comparisons: Columns,
+    items: str | Path | None,
+    form: ComparativeForm,
+    *,
+    check: Callable[[Any], object],
 ) -> Audit:
     """Add comparisons to a state, and audit all that it holds.
 
@@ -93,11 +213,13 @@ def audit_with_state(
         The state; begun where there is none.
     comparisons : mapping of str to ndarray
         Columns ``better``, ``worse``, ``tied``, and ``evaluator`` and ``mark`` where they are
-        known, checked already.
-    items : path
-        Scores and groups of the items.
+        known.
+    items : path or None
+        Scores and groups of the items; ``None`` where the state knows them all.
     form : ComparativeForm
         The choices, which have to be those that the state was begun with.
+    check : callable
+        Raises an error unless comparisons and a table of items, which it is given, are sound.
 
     Raises
     ------
@@ -106,32 +228,78 @@ def audit_with_state(
     StateChangedError
         A choice, or the score or a group of an item, is not what it was.
     """
-    options = form.narrow(ComparativeOptions)
-    with _open(Path(path)) as state:
-        _keep_choices(state, path, form)
-        _keep_items(state, path, items, form)
-        before = _number(state)
-        new = _add(state, comparisons)
-        kept = _read(state, form)
-        n = before + new
-        data = {"state": Path(path).name, "new": new, "again": len(comparisons["better"]) - new}
-        for at in _looks_between(before, n):
-            _keep_look(state, at, kept.audit(at, options))
-        audit = kept.audit(n, options, score=form.score, sensitive=list(form.sensitive), **data)
-        _keep_look(state, n, audit)
-        history = tuple(
-            from_plain(Look, json.loads(content))
-            for (content,) in state.execute("SELECT content FROM look ORDER BY n")
+    with _open(Path(path)) as file:
+        _keep_choices(file, path, form)
+        if items is not None:
+            keep_items(file, path, Path(items), form, check)
+        state = OpenState.of(file, str(path))
+        rows = state.only_new(comparisons)
+        before, new = state.n, len(rows)
+        ends = _looks_between(before, before + new, replayed=state.moments is None)
+        for end in ends:
+            state.add(rows[state.n - before : end - before])
+            state.look()
+        state.add(rows[state.n - before :])
+        again = len(comparisons["better"]) - new
+        data = {"state": Path(path).name, "new": new, "again": again}
+        audit = audit_counts(
+            state.counts(),
+            state.options,
+            evaluators_known=state.evaluators_known,
+            score=form.score,
+            sensitive=list(form.sensitive),
+            **data,
         )
-    decided = [look.n for look in history if look.finding != UNDECIDED]
+        state.keep_look(audit.finding, audit.tests)
+        if not form.continuous:
+            write_moments(file, state.moments)
+        history, stopped_at = state.history()
     note = f"{new:,} judgments are new in this update"
-    again = f"; {data['again']:,} were known already and count once" if data["again"] else ""
-    return replace(
-        audit,
-        history=history,
-        stopped_at=decided[0] if decided else None,
-        notes=(*audit.notes, f"{note}{again}."),
-    )
+    known = f"; {again:,} were known already and count once" if again else ""
+    notes = (*audit.notes, f"{note}{known}.")
+    return replace(audit, history=history, stopped_at=stopped_at, notes=notes)
+
+
+def add_judgments(
+    path: str | Path,
+    better: NDArray[Any],
+    worse: NDArray[Any],
+    *,
+    tied: NDArray[Any] | None = None,
+    evaluators: NDArray[Any] | None = None,
+    ids: NDArray[Any] | None = None,
+) -> Look:
+    """Add judgments to a state that was begun, and look at it once.
+
+    The quick way for a program that looks after every few judgments. The whole audit with its
+    history is there at the next :func:`comparity.comparative.audit.audit_files`.
+
+    Parameters
+    ----------
+    path : path
+        The state.
+    better, worse : array_like of shape (n,)
+        Ids of items that the state knows, the better one first.
+    tied : array_like of bool, optional
+        Whether neither item was put first.
+    evaluators, ids : array_like, optional
+        Who judged, and ids of the judgments: always or never in one study.
+
+    Returns
+    -------
+    Look
+        The finding over all judgments, with gaps and intervals.
+    """
+    given = {"better": better, "worse": worse, "tied": tied, "evaluator": evaluators, "mark": ids}
+    columns = {name: np.asarray(one) for name, one in given.items() if one is not None}
+    columns.setdefault("tied", np.zeros(len(columns["better"]), dtype=bool))
+    with _open(Path(path)) as file:
+        state = OpenState.of(file, str(path))
+        state.add(state.only_new(columns))
+        look = state.look()
+        if not state.options.continuous:
+            write_moments(file, state.moments)
+    return look
 
 
 @contextmanager
@@ -143,6 +311,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
         raise StateFileError(str(path), str(error)) from error
     try:
         state.execute("PRAGMA synchronous = FULL")
+        state.execute(f"PRAGMA page_size = {PAGE}")
         state.execute("BEGIN IMMEDIATE")
         mark, schema = (
             state.execute(f"PRAGMA {name}").fetchone()[0]
@@ -173,112 +342,19 @@ def _keep_choices(state: sqlite3.Connection, path: str | Path, form: Comparative
     chosen = {
         name: json.dumps(as_plain(value))
         for name, value in asdict(form).items()
-        if name not in (*left_out, "evaluator", "item", "seed")
+        if name not in (*left_out, "evaluator", "item")
     }
     known = dict(state.execute("SELECT name, value FROM choice").fetchall())
     for name, value in chosen.items():
-        if known and known.get(name) != value:
+        if known and name != "seed" and known.get(name) != value:
             raise StateChangedError(str(path), name, str(known.get(name)), value)
     if not known:
         state.executemany("INSERT INTO choice VALUES (?, ?)", chosen.items())
 
 
-def _keep_items(
-    state: sqlite3.Connection, path: str | Path, items: str | Path, form: ComparativeForm
-) -> None:
-    """Add items that are new; refuse others whose score or groups have changed."""
-    columns = collect_columns(open_frame(read_table(items), "items")[0].lazy())
-    ids = [text_of(one) for one in columns[form.item].tolist()]
-    scores = columns[form.score].astype(np.float64).tolist()
-    named = zip(*(columns[name].tolist() for name in form.sensitive), strict=True)
-    groups = [json.dumps([text_of(one) for one in row]) for row in named]
-    rows = list(zip(ids, scores, groups, strict=True))
-    state.execute("CREATE TEMP TABLE given (id TEXT PRIMARY KEY, score REAL, groups TEXT)")
-    state.executemany("INSERT INTO given VALUES (?, ?, ?)", rows)
-    changed = state.execute(
-        "SELECT id, item.score, item.groups, given.score, given.groups FROM item JOIN given "
-        "USING (id) WHERE item.score <> given.score OR item.groups <> given.groups LIMIT 1"
-    ).fetchone()
-    if changed is not None:
-        name, *values = changed
-        raise StateChangedError(str(path), f"item {name}", str(values[:2]), str(values[2:]))
-    state.execute(
-        "INSERT INTO item (id, score, groups) SELECT id, score, groups FROM given "
-        "WHERE id NOT IN (SELECT id FROM item) ORDER BY given.rowid"
-    )
-
-
-def _add(state: sqlite3.Connection, comparisons: Columns) -> int:
-    """Add judgments that are new, in their order, and return how many there are."""
-    before = _number(state)
-    sides = [[text_of(one) for one in comparisons[side].tolist()] for side in ("better", "worse")]
-    tied = comparisons["tied"].astype(bool).tolist()
-    judges: list[str | None] = [None] * len(tied)
-    if "evaluator" in comparisons:
-        judges = [text_of(one) for one in comparisons["evaluator"].tolist()]
-        names = [(one,) for one in dict.fromkeys(judges)]
-        state.executemany("INSERT OR IGNORE INTO evaluator (name) VALUES (?)", names)
-    given = comparisons["mark"].tolist() if "mark" in comparisons else None
-    rows = zip(*sides, judges, tied, strict=True)
-    marks = _marks(rows) if given is None else (_hash("id", text_of(one)) for one in given)
-    state.executemany(
-        "INSERT OR IGNORE INTO judgment (mark, better, worse, evaluator, tied) VALUES (?, "
-        "(SELECT code FROM item WHERE id = ?), (SELECT code FROM item WHERE id = ?), "
-        "(SELECT code FROM evaluator WHERE name = ?), ?)",
-        zip(marks, *sides, judges, tied, strict=True),
-    )
-    return _number(state) - before
-
-
-def _marks(rows: Iterator[tuple[Any, ...]]) -> Iterator[int]:
-    """Return what rows are known by: what is in them, and for the how-manieth time in this file."""
-    seen: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:
-        seen[row] += 1
-        yield _hash("row", *map(str, row), str(seen[row]))
-
-
-def _hash(*words: str) -> int:
-    """Return 64 bits of a hash: of a million judgments two collide with probability 3e-8."""
-    text = json.dumps(words).encode()
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
-
-
-def _number(state: sqlite3.Connection) -> int:
-    return int(state.execute("SELECT coalesce(max(place), 0) FROM judgment").fetchone()[0])
-
-
-def _read(state: sqlite3.Connection, form: ComparativeForm) -> Kept:
-    query = "SELECT better, worse, tied, evaluator FROM judgment ORDER BY place"
-    rows = state.execute(query).fetchall()
-    better, worse, tied, judge = zip(*rows, strict=True)
-    items = state.execute("SELECT score, groups FROM item ORDER BY code").fetchall()
-    names = dict(state.execute("SELECT code, name FROM evaluator").fetchall())
-    groups = np.array([json.loads(one) for _, one in items], dtype=object)
-    known = [names[code] for code in judge] if judge[0] is not None else None
-    return Kept(
-        pairs=np.column_stack([better, worse]).astype(np.int64) - 1,
-        evaluator=None if known is None else np.array(known, dtype=object),
-        tied=np.array(tied, dtype=bool),
-        scores=np.array([score for score, _ in items], dtype=np.float64),
-        groups={name: groups[:, place] for place, name in enumerate(form.sensitive)},
-    )
-
-
-def _looks_between(before: int, n: int) -> list[int]:
+def _looks_between(before: int, n: int, *, replayed: bool) -> list[int]:
     """Return after how many judgments a large update is looked at on the way."""
-    if n > MOST_REPLAYED:
+    if replayed and n > MOST_REPLAYED:
         return []
     steps = np.linspace(before, n, MOST_LOOKS + 1)[1:-1].astype(int)
     return sorted({int(at) for at in steps if before < at < n})
-
-
-def _keep_look(state: sqlite3.Connection, n: int, audit: Audit) -> None:
-    look = Look(
-        n=n,
-        finding=audit.finding,
-        nulls=tuple(test.null for test in audit.tests),
-        gaps=tuple(test.gap for test in audit.tests),
-        intervals=tuple(test.deciding_interval for test in audit.tests),
-    )
-    state.execute("INSERT OR REPLACE INTO look VALUES (?, ?)", (n, json.dumps(as_plain(look))))

@@ -77,19 +77,20 @@ References
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, log_ndtr, ndtr, ndtri
 
+from comparity.inference.agreement import SkewedGap
 from comparity.inference.clustered_means import REACH
 from comparity.inference.dyadic import AMPLE
+from comparity.inference.e_values import EValueGap
 from comparity.inference.evaluators import ClusterGap
-from comparity.inference.gap_tests import GapTest, Interval, Pivot, Statistic, crossing
+from comparity.inference.gap_tests import GapTest, Pivot, Statistic
 from comparity.inference.means import ConstantPivot, RatioPivot
-from comparity.inference.pivots import DyadicGap, SharedGap
+from comparity.inference.pivots import DyadicGap, Quadratic, SharedGap
 
 Floats = NDArray[np.float64]
 
@@ -193,6 +194,24 @@ def log_e_value_of_gaps(z: ArrayLike, x: ArrayLike) -> Floats:
     return np.logaddexp(near, far)
 
 
+def log_e_value_of_gap(z: float, x: float) -> float:
+    """Return the same of one gap: an interval asks for dozens, and arrays of one number are slow.
+
+    Examples
+    --------
+    >>> bool(np.isclose(log_e_value_of_gap(3.0, 8.0), log_e_value_of_gaps(3.0, 8.0)))
+    True
+    """
+    near, far = (
+        math.log(2 * share)
+        - math.log1p(y) / 2
+        + y / (1 + y) * z * z / 2
+        + float(log_ndtr(z * math.sqrt(y / (1 + y))))
+        for share, y in ((NEAR_SHARE, x), (1 - NEAR_SHARE, WIDER * x))
+    )
+    return max(near, far) + math.log1p(math.exp(-abs(near - far)))
+
+
 def anytime_p_values(z: ArrayLike, errors: ArrayLike, rho: float) -> Floats:
     """Return two-sided p values of normal estimates that hold at any moment.
 
@@ -209,59 +228,6 @@ def anytime_p_values(z: ArrayLike, errors: ArrayLike, rho: float) -> Floats:
     return found
 
 
-class EValueGap(ABC):
-    """A gap judged by e-values: a :class:`comparity.inference.gap_tests.Pivot`.
-
-    Attributes
-    ----------
-    gap, standard_error : float
-        The observed gap and its error.
-    reach : float
-        The largest gap there may be.
-    """
-
-    __slots__ = ()
-
-    gap: float
-    standard_error: float
-    reach: float
-
-    @abstractmethod
-    def log_e(self, hypothesised: float, side: int) -> float:
-        """Return the logarithm of the e-value against gaps on one side of a hypothesis, or at it.
-
-        The side is 1 where gaps above the hypothesis are bet on, -1 for those below.
-        """
-
-    def p_value(self, hypothesised: float) -> float:
-        """Return the two-sided p value of ``gap = hypothesised``."""
-        return min(1.0, 2 * min(self.p_below(hypothesised), self.p_above(hypothesised)))
-
-    def p_below(self, hypothesised: float) -> float:
-        """Return the p value of ``gap >= hypothesised`` against ``gap < hypothesised``."""
-        return min(1.0, math.exp(-self.log_e(hypothesised, -1)))
-
-    def p_above(self, hypothesised: float) -> float:
-        """Return the p value of ``gap <= hypothesised`` against ``gap > hypothesised``."""
-        return min(1.0, math.exp(-self.log_e(hypothesised, 1)))
-
-    def e_value(self, hypothesised: float) -> float:
-        """Return the two-sided e-value of ``gap = hypothesised``: the mean of both sides'."""
-        sides = (self.log_e(hypothesised, side) for side in (-1, 1))
-        return sum(math.exp(min(one, 700.0)) for one in sides) / 2
-
-    def interval(self, level: float) -> Interval:
-        """Return the gaps that neither side rejects at ``(1 - level) / 2``."""
-        needed = math.log(2 / (1 - level))
-
-        def excess(hypothesised: float) -> float:
-            return self.log_e(hypothesised, 1 if hypothesised < self.gap else -1) - needed
-
-        step = 3 * self.standard_error
-        low, high = (crossing(excess, self.gap, end, step) for end in (-self.reach, self.reach))
-        return Interval(low, high, level)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnytimeGap(EValueGap):
     """A gap that may be read at any moment, by the mixture over normal gaps.
@@ -276,6 +242,9 @@ class AnytimeGap(EValueGap):
         Variance of the gaps that the mixture is over.
     reach : float
         The largest gap there may be.
+    curves : tuple or None
+        Of gaps between ample cells, the variance of single judgments and of all, as polynomials of
+        the hypothesised gap.
     """
 
     gap: float
@@ -283,6 +252,10 @@ class AnytimeGap(EValueGap):
     fixed: Pivot
     rho: float
     reach: float = 1.0
+    curves: tuple[Quadratic, Quadratic] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "curves", _curves(self.fixed))
 
     def log_e(self, hypothesised: float, side: int) -> float:
         """Return the logarithm of the e-value against gaps on one side of a hypothesis."""
@@ -292,13 +265,17 @@ class AnytimeGap(EValueGap):
             return 0.0
         information = (z / distance) ** 2
         against = side * math.copysign(z, distance)
-        return float(log_e_value_of_gaps(against, self.rho * information))
+        return log_e_value_of_gap(against, self.rho * information)
 
     def _quantile(self, hypothesised: float) -> float:
         """Return the distance in standard errors, or what it is worth by a p value."""
-        if isinstance(self.fixed, DyadicGap) and not self.fixed.reference.n_clusters:
-            single, shared = self.fixed.parts_at(hypothesised)
-            error = math.sqrt(single + max(shared, 0.0))
+        if self.curves is not None:
+            single, whole = (a + hypothesised * (b + hypothesised * c) for a, b, c in self.curves)
+            if isinstance(self.fixed, SkewedGap) and abs(hypothesised) > abs(self.gap):
+                a, b, c = self.curves[1]
+                observed = a + self.gap * (b + self.gap * c)
+                whole = max(whole, observed + self.fixed.growth * (hypothesised - self.gap))
+            error = math.sqrt(max(single, whole, 0.0))
             return min(abs(self.gap - hypothesised) / error, FARTHEST) if error else FARTHEST
         if isinstance(self.fixed, Statistic) and not self.fixed.reference.n_clusters:
             return min(abs(self.fixed.statistic(hypothesised)), FARTHEST)
@@ -352,6 +329,13 @@ def read_anytime(test: GapTest, *, margin: float, alpha: float) -> GapTest:
         reach=REACH if isinstance(pivot, RatioPivot) else getattr(pivot, "reach", 1.0),
     )
     return replace(test, pivot=found, p_value=found.p_value(0.0), method=f"{method}, anytime")
+
+
+def _curves(pivot: Pivot) -> tuple[Quadratic, Quadratic] | None:
+    """Return the variance of single judgments and of all, where these are polynomials."""
+    if not isinstance(pivot, DyadicGap) or pivot.reference.n_clusters:
+        return None
+    return pivot.quadratic(pivot.own), pivot.quadratic(pivot.dependent)
 
 
 def _reason_to_wait(test: GapTest, pivot: Pivot, margin: float) -> str:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.inference.anytime import EValueGap
+from comparity.inference.e_values import EValueGap
 from comparity.inference.gap_tests import GapTest, untested_gap
 
 Floats = NDArray[np.float64]

@@ -69,6 +69,7 @@ NOTHING = 1e-15
 WIDEST, HALVINGS = 1e9, 80
 
 Vector = NDArray[np.float64]
+Quadratic = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,7 +118,7 @@ class DyadicGap(Statistic):
 
     def least_variance(self) -> float:
         """Return the smallest variance at any gap from -1 to 1."""
-        constant, slope, bend = self._quadratic()
+        constant, slope, bend = self.quadratic(self.dependent)
         ends = [constant - slope + bend, constant + slope + bend]
         if bend > 0 and abs(slope) < 2 * bend:
             ends.append(constant - slope**2 / (4 * bend))
@@ -133,7 +134,7 @@ class DyadicGap(Statistic):
         The solutions of :math:`(d - \delta)^2 \le q^2 V(\delta)` around :math:`d`.
         """
         squared = self.reference.quantile(1 - level) ** 2
-        constant, slope, bend = (squared * c for c in self._quadratic())
+        constant, slope, bend = (squared * c for c in self.quadratic(self.dependent))
         polynomial = [1 - bend, -2 * self.gap - slope, self.gap**2 - constant]
         roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING]
         low = max((root for root in roots if root <= self.gap), default=-1.0)
@@ -146,14 +147,14 @@ class DyadicGap(Statistic):
         rates = self.rates - (self.gap - hypothesised) * share / (self.contrast @ share)
         return _residual_weights(share, rates)
 
-    def _quadratic(self) -> tuple[float, float, float]:
-        """Return the coefficients of the variance as a polynomial of the hypothesised gap."""
+    def quadratic(self, moments: Vector) -> Quadratic:
+        """Return the coefficients of a variance as a polynomial of the hypothesised gap."""
         base = self.weights(0.0)
         step = self.weights(1.0) - base
         return (
-            float(base @ self.dependent @ base),
-            float(2 * base @ self.dependent @ step),
-            float(step @ self.dependent @ step),
+            float(base @ moments @ base),
+            float(2 * base @ moments @ step),
+            float(step @ moments @ step),
         )
 
 

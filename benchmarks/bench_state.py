@@ -1,0 +1,113 @@
+"""Audits that are looked at after every hundred judgments: time of an update, and size of the file.
+
+Run as ``python benchmarks/bench_state.py --max 1e6``. An update adds a hundred judgments to a state
+(`add_judgments`), and looks: it tests, judges and keeps the finding with its intervals. Shown are
+core-seconds and seconds of the last hundred updates, which wait for the disk, and the same of
+updates of one judgment, which take what an update takes whatever it adds. Beside it is the audit of
+all judgments at once, counted anew (`comparative_separation`), which a look used to take.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import SEED, growth, in_subprocess, largest_size, report, show, sizes
+
+from comparity import comparative_separation
+from comparity.comparative.audit import audit_files
+from comparity.comparative.state import add_judgments
+
+EACH, LAST = 100, 100
+DESIGNS = {"300 items": (300, 0), "1e5 items": (10**5, 0), "1e5 items, 200 judges": (10**5, 200)}
+DESIGNS["300 items, 30 judges"] = (300, 30)
+
+
+def begin(folder: Path, n_items: int, judges: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Begin a state with a hundred judgments; return quality, groups and scores."""
+    rng = np.random.default_rng(SEED)
+    quality, group = rng.normal(size=n_items), np.array(["f", "m"])[np.arange(n_items) % 2]
+    score = (quality + rng.normal(size=n_items)).round(4)
+    rows = [f"{k},{group[k]},{score[k]}" for k in range(n_items)]
+    (folder / "items.csv").write_text("\n".join(["item,sex,model", *rows]))
+    better, worse, judge = draw(rng, quality, judges, EACH)
+    rows = [f"{a},{b},{c}" for a, b, c in zip(better, worse, judge, strict=True)]
+    named = [row if judges else row.rpartition(",")[0] for row in rows]
+    head = "better,worse,judge" if judges else "better,worse"
+    (folder / "day.csv").write_text("\n".join([head, *named]))
+    asked = {"score": "model", "sensitive": ("sex",), "anytime": True}
+    asked["evaluator"] = "judge" if judges else None
+    state = str(folder / "audit.state")
+    audit_files(folder / "day.csv", folder / "items.csv", state=state, **asked)
+    return quality, group, score
+
+
+def draw(
+    rng: np.random.Generator, quality: np.ndarray, judges: int, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw judgments: better and worse items, and judges."""
+    one = rng.integers(0, len(quality), n)
+    two = (one + rng.integers(1, len(quality), n)) % len(quality)
+    swap = quality[one] < quality[two]
+    judge = rng.integers(0, max(judges, 1), n)
+    return np.where(swap, two, one), np.where(swap, one, two), judge
+
+
+def run_one(n: int, design: str) -> None:
+    """Add judgments in updates of a hundred, and time the last ones."""
+    n_items, judges = DESIGNS[design]
+    rng, known = np.random.default_rng(SEED + 1), []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        quality, group, score = begin(folder, n_items, judges)
+        state = folder / "audit.state"
+        spent = {}
+        for updates, size in ((n // EACH - 1 - LAST, EACH), (LAST, EACH), (LAST, 1)):
+            cores, clock = time.process_time(), time.perf_counter()
+            for _ in range(updates):
+                better, worse, judge = draw(rng, quality, judges, size)
+                known.append((better, worse, judge))
+                given = judge if judges else None
+                look = add_judgments(state, better, worse, evaluators=given, ids=None)
+            took = time.process_time() - cores, time.perf_counter() - clock
+            spent[updates, size] = [one / max(updates, 1) for one in took]
+        megabytes = state.stat().st_size / 2**20
+    pairs = np.concatenate([np.column_stack([one, two]) for one, two, _ in known])
+    by = np.concatenate([one for *_, one in known]) if judges else None
+    start = time.process_time()
+    asked = {"scores": score, "sensitive_features": group, "anytime": True}
+    whole = comparative_separation(pairs, evaluators=by, **asked)
+    anew = time.process_time() - start
+    # The state holds a hundred judgments more, and counts equal rows once.
+    apart = max(abs(a - b.gap) for a, b in zip(look.gaps, whole.tests, strict=True))
+    both = {f"core_{size}": one[0] for (_, size), one in spent.items()}
+    waited = {f"wall_{size}": one[1] for (_, size), one in spent.items()}
+    report(**both, **waited, megabytes=megabytes, anew=anew, apart=apart)
+
+
+def main() -> None:
+    """Print the table."""
+    rows = []
+    for design in DESIGNS:
+        counts, spent = sizes(largest_size(__doc__ or ""), 1e4), []
+        for n in counts:
+            facts = in_subprocess(__file__, "one", str(n), design)
+            spent.append(facts["core_100"])
+            times = [f"{1000 * facts[name]:.1f}" for name in ("core_1", "core_100", "wall_100")]
+            rows.append(
+                (design, f"{n:,}", *times, f"{1000 * facts['anew']:.0f}", f"{facts['megabytes']:.0f}")
+            )
+        rows.append((design, "growth", "", f"{growth(counts, spent):.2f}", "", "", ""))
+    columns = ("design", "judgments", "core of 1, ms", "core of 100, ms", "wall of 100, ms")
+    caption = "targets: 5 ms and time in proportion to new judgments; 100 MB at 1e5 items and 1e6"
+    show("Looks", (*columns, "counted anew, ms", "MB"), rows, caption)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["one"]:
+        run_one(int(sys.argv[2]), sys.argv[3])
+    else:
+        main()
