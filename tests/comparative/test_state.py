@@ -16,7 +16,16 @@ import numpy as np
 import pytest
 
 from comparity.comparative.audit import audit_files
-from comparity.errors import OptionError, StateChangedError, StateFileError
+from comparity.comparative.state import add_judgments
+from comparity.errors import (
+    EmptyTableError,
+    MissingValueError,
+    OptionError,
+    SelfComparisonError,
+    StateChangedError,
+    StateFileError,
+    UnknownItemError,
+)
 from comparity.results.audit import Audit
 
 CHOICES: dict[str, Any] = {"score": "model", "sensitive": ("sex",), "anytime": True}
@@ -89,6 +98,63 @@ def test_history_says_when_it_was_first_decided_and_is_drawn(study: Path) -> Non
     charts = list(audit.section().charts)
     assert charts[1].title == "The interval as judgments came in"
     assert Audit.from_dict(json.loads(json.dumps(audit.to_dict()))).stopped_at == audit.stopped_at
+
+
+def test_a_program_adds_judgments_as_files_do(study: Path) -> None:
+    update(study, 0)
+    for day in (1, 2):
+        rows = (study / f"day{day}.csv").read_text().splitlines()[1:]
+        better, worse, ids = zip(*(row.split(",") for row in rows), strict=True)
+        look = add_judgments(study / "audit.state", better, worse, ids=ids)
+    whole = update(study, 2)
+    assert (look.n, look.finding, whole.n) == (450, whole.finding, 450)
+    np.testing.assert_allclose(look.gaps, [test.gap for test in whole.tests], rtol=1e-12)
+    np.testing.assert_allclose(look.intervals, [test.deciding_interval for test in whole.tests])
+
+
+def test_a_state_knows_its_items(study: Path) -> None:
+    given = CHOICES | {"state": str(study / "audit.state"), "judgment": "id"}
+    with pytest.raises(OptionError, match="begun with scores and groups"):
+        audit_files(study / "day0.csv", **given)
+    update(study, 0)
+    assert audit_files(study / "day1.csv", **given).n == 300
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "choices", "error"),
+    [
+        (["i1", "i2"], ["i3", "new"], {"ids": [1, 2]}, UnknownItemError),
+        (["i1", "i2"], ["i3", "i2"], {"ids": [1, 2]}, SelfComparisonError),
+        (["i1", None], ["i3", "i2"], {"ids": [1, 2]}, MissingValueError),
+        ([], [], {"ids": []}, EmptyTableError),
+        (["i1"], ["i3"], {}, StateChangedError),
+        (["i1"], ["i3"], {"ids": [1], "evaluators": ["me"]}, StateChangedError),
+    ],
+    ids=["unknown", "itself", "missing", "nothing", "without ids", "with evaluators"],
+)
+def test_what_cannot_be_added_leaves_the_state_as_it_was(
+    study: Path,
+    better: list[Any],
+    worse: list[Any],
+    choices: dict[str, Any],
+    error: type[Exception],
+) -> None:
+    update(study, 0)
+    before = (study / "audit.state").read_bytes()
+    with pytest.raises(error):
+        add_judgments(study / "audit.state", better, worse, **choices)
+    assert (study / "audit.state").read_bytes() == before
+
+
+def test_of_many_looks_some_are_shown_and_the_first_decided_one(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("comparity.comparative.state.MOST_SHOWN", 5)
+    for day in range(4):
+        audit = update(study, day)
+    looks = [look.n for look in audit.history]
+    assert len(looks) <= 7
+    assert {audit.stopped_at, 600} <= {*looks}
 
 
 def test_other_choices_scores_and_groups_are_refused(study: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from comparity.comparative.judge import Counted, audit_counts, judge_counts
 from comparity.comparative.options import ComparativeForm, ComparativeOptions
@@ -262,12 +262,12 @@ def audit_with_state(
 
 def add_judgments(
     path: str | Path,
-    better: NDArray[Any],
-    worse: NDArray[Any],
+    better: ArrayLike,
+    worse: ArrayLike,
     *,
-    tied: NDArray[Any] | None = None,
-    evaluators: NDArray[Any] | None = None,
-    ids: NDArray[Any] | None = None,
+    tied: ArrayLike | None = None,
+    evaluators: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
 ) -> Look:
     """Add judgments to a state that was begun, and look at it once.
 
