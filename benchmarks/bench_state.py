@@ -97,9 +97,8 @@ def main() -> None:
             facts = in_subprocess(__file__, "one", str(n), design)
             spent.append(facts["core_100"])
             times = [f"{1000 * facts[name]:.1f}" for name in ("core_1", "core_100", "wall_100")]
-            rows.append(
-                (design, f"{n:,}", *times, f"{1000 * facts['anew']:.0f}", f"{facts['megabytes']:.0f}")
-            )
+            anew, megabytes = f"{1000 * facts['anew']:.0f}", f"{facts['megabytes']:.0f}"
+            rows.append((design, f"{n:,}", *times, anew, megabytes))
         rows.append((design, "growth", "", f"{growth(counts, spent):.2f}", "", "", ""))
     columns = ("design", "judgments", "core of 1, ms", "core of 100, ms", "wall of 100, ms")
     caption = "targets: 5 ms and time in proportion to new judgments; 100 MB at 1e5 items and 1e6"
