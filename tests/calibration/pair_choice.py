@@ -3,8 +3,8 @@
 Gaps: judgments until a verdict has a power of 0.8, by uniform random pairs, by kinds, and by kinds
 with Neyman's allocation after a pilot. Rankings: Kendall's tau with the true order after each
 round, beside random pairs, a Swiss tournament, the most uncertain outcomes (entropy), and the
-greedy gain of information that ASAP takes. Chosen pairs: what a gap is taken to be with and without
-them.
+greedy gain of information that ASAP takes. Chosen pairs: errors of gaps if they count like random
+ones, if they are left out, and if they are weighted by inverse probabilities.
 """
 
 from __future__ import annotations
@@ -156,28 +156,78 @@ def taus(way: str, spread: float, seed: int, n_items: int = 60, rounds: int = 6)
     return reached
 
 
-def chosen_gap(seed: int) -> tuple[float, float]:
-    """Return a gap from all judgments of an adaptive study, and from its random pairs alone.
+@dataclass(frozen=True)
+class Spread:
+    """Two groups of 40 items whose qualities are spread differently, and what is chosen of them."""
 
-    Group f is spread more widely. Pairs within a group are then of unequal difficulty when drawn at
-    random, and of about equal difficulty when they are chosen to be close.
+    name: str
+    spread: tuple[float, float]
+    cells: tuple[tuple[str, str], tuple[str, str]]
+    random_share: float = 0.2
+
+
+SPREADS = (
+    Spread("within, unequal spread", (2.0, 0.7), (("f", "f"), ("m", "m"))),
+    Spread("within, unequal spread, half random", (2.0, 0.7), (("f", "f"), ("m", "m")), 0.5),
+    Spread("within, equal spread", (1.0, 1.0), (("f", "f"), ("m", "m"))),
+    Spread("across, equal spread", (1.0, 1.0), (("f", "m"), ("m", "f"))),
+)
+ESTIMATES = ("all pairs alike", "random pairs only", "all pairs, inverse probabilities")
+
+
+def chosen_gap(world: Spread, seed: int) -> list[float]:
+    """Return errors of a gap from an adaptive study, by each of the estimates.
+
+    400 judgments of random pairs, then 1,600 by `choose_pairs` in four rounds. The truth is what
+    all pairs of these items would give, judged for ever.
     """
     rng = np.random.default_rng(seed)
     group = np.array(["f", "m"] * 40)
-    quality = rng.normal(size=80) * np.where(group == "f", 2, 0.7)
+    quality = rng.normal(size=80) * np.where(group == "f", *world.spread)
     scores = quality + 0.7 * rng.normal(size=80)
-    pairs = listed(80, rng, budget=400, goal="rank")
-    found = judge(pairs, quality, rng)
-    more = choose_pairs(80, budget=1600, goal="rank", given=found, swapped_share=0, seed=seed)
-    both = judge((more.left.astype(np.int64), more.right.astype(np.int64)), quality, rng)
-    drawn = more.how == "random"
-    gaps = []
-    for kept in (np.ones(len(both), bool), drawn):
-        audit = comparative_separation(
-            np.vstack([found, both[kept]]), scores=scores, sensitive_features=group
+    found, weight, drawn = np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, bool)
+    for _ in range(5):
+        more = choose_pairs(
+            80,
+            budget=400,
+            goal="rank",
+            given=found if len(found) else None,
+            random_share=world.random_share,
+            swapped_share=0,
+            seed=int(rng.integers(2**31)),
         )
-        gaps.append(next(test.gap for test in audit.tests if "f > f" in test.null))
-    return gaps[0], gaps[1]
+        pairs = more.left.astype(np.int64), more.right.astype(np.int64)
+        found = np.vstack([found, judge(pairs, quality, rng)])
+        weight = np.append(weight, 1 / more.probability.astype(float))
+        drawn = np.append(drawn, more.how == "random")
+    agree = scores[found[:, 0]] > scores[found[:, 1]]
+    truth = _gap(*_every_pair(quality, scores), group, world)
+    weights = (np.ones(len(found)), drawn.astype(float), weight)
+    return [_gap(found, agree, one, group, world) - truth for one in weights]
+
+
+def _every_pair(
+    quality: Floats, scores: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], Floats]:
+    """Return all ordered pairs, whether the model agrees, and how often judges put them so."""
+    pairs = np.argwhere(~np.eye(len(quality), dtype=bool))
+    chance = 1 / (1 + np.exp(2 * (quality[pairs[:, 1]] - quality[pairs[:, 0]])))
+    return pairs, scores[pairs[:, 0]] > scores[pairs[:, 1]], chance
+
+
+def _gap(
+    pairs: NDArray[np.int64],
+    agree: NDArray[np.bool_],
+    weight: Floats,
+    group: NDArray[np.str_],
+    world: Spread,
+) -> float:
+    """Return the weighted agreement in one cell minus that in another."""
+    rates = []
+    for better, worse in world.cells:
+        held = (group[pairs[:, 0]] == better) & (group[pairs[:, 1]] == worse)
+        rates.append(float(np.average(agree[held], weights=weight[held])))
+    return rates[0] - rates[1]
 
 
 def main() -> None:
@@ -189,13 +239,15 @@ def main() -> None:
     for world in WORLDS:
         for way in ("uniform", "kinds", "neyman"):
             print(world.name, way, *needed(way, world, asked.runs), flush=True)
-    for spread in (1.0, 2.5):
+    for sd in (1.0, 2.5):
         for way in ("random", "choose_pairs", *WAYS):
-            found = np.array([taus(way, spread, seed) for seed in range(asked.panels)])
+            found = np.array([taus(way, sd, seed) for seed in range(asked.panels)])
             error = found[:, -1].std() / np.sqrt(asked.panels)
-            print(spread, way, found.mean(axis=0).round(3), f"error {error:.3f}", flush=True)
-    gaps = np.array([chosen_gap(seed) for seed in range(asked.panels)])
-    print("gap f > f minus m > m, all and random:", gaps.mean(axis=0), gaps.std(axis=0))
+            print(sd, way, found.mean(axis=0).round(3), f"error {error:.3f}", flush=True)
+    for spread in SPREADS:
+        errors = np.array([chosen_gap(spread, seed) for seed in range(asked.panels)])
+        for name, one in zip(ESTIMATES, errors.T, strict=True):
+            print(spread.name, name, f"bias {one.mean():.4f}, SD {one.std():.4f}", flush=True)
 
 
 if __name__ == "__main__":

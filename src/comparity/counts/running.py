@@ -11,8 +11,8 @@ whether the model agrees, ties or disagrees. Cells of every attribute, and both 
 are sums over kinds, so that one matrix over kinds serves them all: with :math:`A` the matrix that
 adds kinds up to trials and hits of cells, the moments of an attribute are :math:`A M A^T`.
 Hypothesised rates enter afterwards, as weights of trials and hits. The third cumulant of what items
-add to a gap (:class:`comparity.inference.agreement.SkewedGap`) needs the sums of triple products,
-too.
+add to a gap (:class:`comparity.inference.agreement_tests.SkewedGap`) needs the sums of triple
+products, too.
 
 The sums are whole numbers, and equal to those of a recount
 (:meth:`comparity.counts.judged_pairs.JudgedPairs.shared_counts`).

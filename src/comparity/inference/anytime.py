@@ -83,7 +83,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, log_ndtr, ndtr, ndtri
 
-from comparity.inference.agreement import SkewedGap
+from comparity.inference.agreement_tests import SkewedGap
 from comparity.inference.clustered_means import REACH
 from comparity.inference.dyadic import AMPLE
 from comparity.inference.e_values import EValueGap
