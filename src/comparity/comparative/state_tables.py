@@ -60,7 +60,7 @@ ARRAYS = ("judgments", "cubes", *MATRICES, "triples")
 
 
 @dataclass(frozen=True)
-class Items:
+class CodedItems:
     """Some items of a state: codes in increasing order, scores, and profiles from 0 on."""
 
     code: Codes
@@ -72,7 +72,7 @@ class Items:
         return np.searchsorted(self.code, codes)
 
 
-def read_items(state: sqlite3.Connection, codes: Codes) -> Items:
+def read_items(state: sqlite3.Connection, codes: Codes) -> CodedItems:
     """Return some items by their codes."""
     query = (
         "SELECT code, score, profile FROM json_each(?) AS wanted CROSS JOIN item "
@@ -80,7 +80,7 @@ def read_items(state: sqlite3.Connection, codes: Codes) -> Items:
     )
     wanted = json.dumps(np.unique(codes).tolist())
     code, score, profile = _columns(state.execute(query, (wanted,)).fetchall(), 3)
-    return Items(code.astype(np.int64), score, profile.astype(np.int64) - 1)
+    return CodedItems(code.astype(np.int64), score, profile.astype(np.int64) - 1)
 
 
 def _columns(rows: list[tuple[Any, ...]], width: int) -> list[Floats]:
@@ -161,7 +161,7 @@ def add_rows(
     return moments
 
 
-def _add_ties(moments: RunningMoments, rows: CodedJudgments, items: Items) -> None:
+def _add_ties(moments: RunningMoments, rows: CodedJudgments, items: CodedItems) -> None:
     for pair in zip(
         *(items.profile[items.places(side)].tolist() for side in (rows.better, rows.worse)),
         strict=True,
@@ -174,7 +174,7 @@ def _add_ordered(
     state: sqlite3.Connection,
     rows: CodedJudgments,
     moments: RunningMoments,
-    items: Items,
+    items: CodedItems,
     attributes: Mapping[str, Attribute],
 ) -> RunningMoments | None:
     if not len(rows):
@@ -198,7 +198,7 @@ def _add_ordered(
     return moments
 
 
-def _kinds(moments: RunningMoments, items: Items, better: Codes, worse: Codes) -> Codes:
+def _kinds(moments: RunningMoments, items: CodedItems, better: Codes, worse: Codes) -> Codes:
     """Return the kinds of judged pairs."""
     first, second = items.places(better), items.places(worse)
     order = compared(items.score, first, second) + 1
@@ -254,7 +254,7 @@ def _add_pairs(
     rows: CodedJudgments,
     kind: Codes,
     moments: RunningMoments,
-    items: Items,
+    items: CodedItems,
 ) -> None:
     """Add judgments to the sums over pairs, and over pairs within evaluators."""
     pairs, place = np.unique(rows.pair, return_inverse=True)
