@@ -33,6 +33,7 @@ HOMES = {
     "judges": "deciders",
     "plan": "questions",
     "pairs": "questions",
+    "collect": "collect",
     "gate": "questions",
     "report": "report",
     "data": "tools",

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from comparity.collect.judge import Picture
+from comparity.collect.judge import Picture, new_public_id
 from comparity.collect.study import StudyDescription
-from comparity.collect.tokens import new_public_id
 from comparity.errors import FileAccessError, MissingValueError, Offenders, StudyError
 
 PICTURES = {

@@ -7,23 +7,24 @@ from typing import Literal
 
 from comparity.errors import OptionError
 from comparity.pairs.options import GROUP_GOALS
-from comparity.results.options import REQUIRED, Options, choice, column
+from comparity.results.options import Options, choice, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectOptions(Options):
     """What is asked, of whom, and how; keys of a study file and options of a command alike."""
 
-    question: str = choice(REQUIRED, "What judges are asked of each pair.")
+    question: str = choice("", "What judges are asked of each pair.")
     show: tuple[str, ...] = column(
-        "Columns of the items that judges see; 'name:kind' with kind text, markdown, image or html."
+        "Columns of the items that judges see; 'name:kind', kind text, markdown, image or html.",
+        (),
     )
     item: str = column("Column of the items with their id.", "item")
     sensitive: tuple[str, ...] = column(
         "Column of the items with the group; several are taken in combination.", ()
     )
     score: str | None = column("Column of the items with the score to be tested.", None)
-    title: str = choice("Which one is better?", "Title of the pages.")
+    heading: str = choice("Which one is better?", "Title of the pages.")
     instructions: str = choice("", "What judges read before they begin, in Markdown.")
     consent: str = choice("", "What judges agree to before they begin, in Markdown.")
     judges: int = choice(1, "How many judges are planned.", least=1, most=100_000)
@@ -96,6 +97,9 @@ class ExportOptions(Options):
         "comparisons",
         "Layout: left, right, winner; chosen, rejected; or model_a, model_b, winner.",
     )
-    keep_failed: bool = choice(
-        False, "Keep judges who failed more than half of their attention pairs unmarked."
+    file_format: Literal["csv", "parquet", "jsonl"] = choice(
+        "csv", "Format of the comparisons.", option="format"
+    )
+    drop_flagged: bool = choice(
+        False, "Leave out judges who failed as many attention pairs as they passed."
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -23,10 +23,13 @@ from comparity.collect.judge import (
     Receipt,
     Shown,
     State,
+    external_sha256,
+    new_public_id,
+    new_token,
+    token_sha256,
 )
 from comparity.collect.statements import AHEAD, STATEMENTS
 from comparity.collect.study import TRIES, StudyDescription
-from comparity.collect.tokens import external_sha256, new_public_id, new_token, token_sha256
 from comparity.errors import (
     AlreadyJoinedError,
     ClosedStudyError,
@@ -35,6 +38,7 @@ from comparity.errors import (
     UnknownAssignmentError,
 )
 
+GivenOut = Literal["given", "enough", "none free"]
 UNDO = "undo"
 RESTED = "rested"
 
@@ -203,22 +207,35 @@ def _item_view(text: str, study: StudyDescription) -> ItemView:
     )
 
 
-def give_out(connection: sa.Connection, study: StudyDescription, judge: int, now: float) -> bool:
-    """Give a judge the next pairs; return whether there are any."""
+def give_out(
+    connection: sa.Connection, study: StudyDescription, judge: int, now: float
+) -> GivenOut:
+    """Give a judge the next pairs, and say whether there were any, or why not."""
     _lock(connection, judge)
     row = _ask(connection, "progress", me=judge).one()
     if _state_of(row, study) not in ("practice", "judging", "break", "done"):
-        return True
+        return "given"
     rows = _open_pairs(connection, study, row)
     if not rows and row.practised >= len(study.practice):
         _release(connection, row)
+        if _has_done_enough(row, study):
+            finish(connection, judge, now)
+            return "enough"
         row = _take_booklet(connection, study, row, now)
         rows = [] if row is None else _open_pairs(connection, study, row)
     for one in rows:
         if one.public_id is None:
             values = {"judge": judge, "pair": one.id, "shown_at": now}
             _ask(connection, "add assignment", public_id=new_public_id(), **values)
-    return bool(rows)
+    return "given" if rows else "none free"
+
+
+def _has_done_enough(row: Any, study: StudyDescription) -> bool:
+    """Say whether a judge has done at least half of what is asked of everyone.
+
+    Whoever took over the end of somebody's booklet has not, and goes on with another one.
+    """
+    return bool(2 * row.answered >= study.each)
 
 
 def _release(connection: sa.Connection, row: Any) -> None:
@@ -230,12 +247,7 @@ def _release(connection: sa.Connection, row: Any) -> None:
 
 
 def _take_booklet(connection: sa.Connection, study: StudyDescription, row: Any, now: float) -> Any:
-    """Let a judge hold the first free booklet that has pairs for them.
-
-    Who has done at least half of what is asked of everyone has done enough.
-    """
-    if 2 * row.answered >= study.each:
-        return None
+    """Let a judge hold the first free booklet that has pairs for them."""
     lapsed = {"now": now, "lease": study.lease}
     for kind, limits in (("fresh booklet", {}), ("lapsed booklet", lapsed)):
         after = 0
@@ -271,7 +283,7 @@ def insert_judgment(
     client_id: str,
     milliseconds: int | None,
     now: float,
-) -> tuple[Receipt, bool]:
+) -> tuple[Receipt, GivenOut]:
     """Keep an answer, once, and give out the next pair; say whether there is one."""
     _lock(connection, judge)
     known = _ask(connection, "answered assignment", public_id=assignment, me=judge).first()
@@ -281,7 +293,7 @@ def insert_judgment(
     told = _practice_answer(connection, known.pair, outcome) if practice else {}
     repeated = _ask(connection, "earlier judgment", me=judge, client_id=client_id).first()
     if repeated is not None or known.turn % 2:
-        return Receipt(is_new=False, **told), True
+        return Receipt(is_new=False, **told), "given"
     row = _ask(connection, "progress", me=judge).one()
     if row.closed_at is not None:
         raise ClosedStudyError(row.closed_at)

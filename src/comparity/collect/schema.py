@@ -224,6 +224,7 @@ REMOVES = ("answer",)
 
 KEYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("judge", "pair", "assignment", "judgment"), ("id",)),
+    "event": ("id",),
     "booklet": ("id", "holder", "active_at", "is_finished"),
     "progress": ("judge", "tries", "answered", "practised"),
     "answer": ("pair", "scope"),

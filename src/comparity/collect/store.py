@@ -207,10 +207,10 @@ class Store:
 
     def _give_out(self, judge: Judge, now: float) -> None:
         give_out = partial(participation.give_out, study=self.study, judge=judge.id, now=now)
-        if self._write(give_out):
+        if self._write(give_out) != "none free":
             return
         drawn = self._own(partial(upkeep.draw_wave, study=self.definition, now=now))
-        if not (drawn and self._write(give_out)):
+        if not drawn or self._write(give_out) == "none free":
             self._write(partial(participation.finish, judge=judge.id, now=now))
 
     def insert_judgment(
@@ -236,7 +236,7 @@ class Store:
             raise OptionError("outcome", outcome, [repr(one) for one in self.study.outcomes])
         if milliseconds is not None and not 0 <= milliseconds <= MOST_MILLISECONDS:
             raise OptionError("milliseconds", milliseconds, [f"0 to {MOST_MILLISECONDS:,}"])
-        recorded, has_more = self._write(
+        receipt, given = self._write(
             partial(
                 participation.insert_judgment,
                 study=self.study,
@@ -248,9 +248,9 @@ class Store:
                 now=now,
             )
         )
-        if not has_more:
+        if given == "none free":
             self._give_out(judge, now)
-        return recorded
+        return receipt
 
     def insert_undo(self, judge: Judge, *, client_id: str, now: float) -> Assignment | None:
         """Take back the last answer of a judge, by a row of its own; return what is shown next.
@@ -306,6 +306,16 @@ class Store:
         job = partial(upkeep.erase_judge, name=name, keep_judgments=keep_judgments, now=now)
         self._own(job)
         upkeep.empty_journal(self.owner)
+
+    def erase_expired(self, *, now: float) -> list[str]:
+        """Erase what identifies judges once data have been kept long enough; return their names."""
+        names = self._own(partial(upkeep.erase_expired, study=self.study, now=now))
+        upkeep.empty_journal(self.owner)
+        return names
+
+    def backup(self, target: str | Path) -> None:
+        """Copy the study, also while it runs, into a file that is a study itself."""
+        upkeep.copy_study(self.owner, Path(target))
 
 
 def _check_client_id(client_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -80,6 +81,8 @@ class StudyDescription:
         Comprehension check; none where there is none.
     practice, attention : tuple of KnownPair
         What everyone sees first, and what is mixed in.
+    identity : str
+        Random, given when the study is made.
     """
 
     options: CollectOptions
@@ -87,12 +90,18 @@ class StudyDescription:
     checks: tuple[Check, ...] = ()
     practice: tuple[KnownPair, ...] = ()
     attention: tuple[KnownPair, ...] = field(default=(), repr=False)
+    identity: str = ""
 
     def __getattr__(self, name: str) -> Any:
         """Return a choice of the study, such as ``study.question``."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.options, name)
+
+    @property
+    def title(self) -> str:
+        """What the pages are called."""
+        return self.options.heading
 
     @property
     def ties(self) -> bool:
@@ -134,6 +143,7 @@ class StudyDescription:
             checks=tuple(Check(**_tuples_in(one)) for one in found["checks"]),
             practice=tuple(KnownPair(**one) for one in found["practice"]),
             attention=tuple(KnownPair(**one) for one in found["attention"]),
+            identity=found["identity"],
         )
 
 
@@ -168,7 +178,34 @@ def study_of(
     )
 
 
-def read_study(path: str | Path, **flags: Any) -> tuple[StudyDescription, Path | None]:
+def plan_choices(plan: str | Path | None, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how many judgments are asked of each judge, from the JSON of a plan.
+
+    Parameters
+    ----------
+    plan : path or None
+        What ``comparity plan comparative --json`` printed; None for no plan.
+    choices : mapping
+        Where ``judges`` says how many share the judgments.
+    """
+    if plan is None:
+        return {}
+    where, hint = f"plan {Path(plan).name!r}", "write one with comparity plan comparative --json."
+    try:
+        n_pairs = json.loads(Path(plan).read_text(encoding="utf-8")).get("n_pairs")
+    except OSError as error:
+        raise FileAccessError(str(plan), error.strerror or str(error)) from error
+    except (ValueError, AttributeError) as error:
+        raise StudyError(where, "this is no plan.", str(error), hint) from error
+    if not isinstance(n_pairs, int) or n_pairs < 1:
+        asked = "a plan must say how many judgments are needed."
+        raise StudyError(where, asked, f"n_pairs = {n_pairs}", hint)
+    return {"each": math.ceil(n_pairs / choices.get("judges", 1))}
+
+
+def read_study(
+    path: str | Path, *, plan: str | Path | None = None, **flags: Any
+) -> tuple[StudyDescription, Path | None]:
     """Read a study and the name of its file of items from TOML; flags win over what it says.
 
     Parameters
@@ -176,6 +213,8 @@ def read_study(path: str | Path, **flags: Any) -> tuple[StudyDescription, Path |
     path : path
         Keys are those of :class:`CollectOptions` and ``items``; tables are ``[[check]]``,
         ``[[practice]]`` and ``[[attention]]``.
+    plan : path, optional
+        See :func:`plan_choices`.
     **flags
         Choices of :class:`CollectOptions`.
     """
@@ -198,9 +237,8 @@ def read_study(path: str | Path, **flags: Any) -> tuple[StudyDescription, Path |
         if key not in known:
             hint = f"choose from {', '.join([*known, 'items', *tables])}."
             raise StudyError(where, f"there is no key {key!r}.", key, hint)
-    if "question" not in {*content, *flags}:
-        raise StudyError(where, "a study needs a question.", "none", 'write question = "...".')
-    options = CollectOptions(**{**_tuples_in(content), **flags})
+    chosen = {**_tuples_in(content), **flags}
+    options = CollectOptions(**{**chosen, **plan_choices(plan, chosen)})
     study = study_of(
         options,
         checks=tables["check"],

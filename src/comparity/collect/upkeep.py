@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from comparity.collect import schema
-from comparity.collect.database import inserted_id
+from comparity.collect.database import inserted_id, migrate, owner_engine
 from comparity.collect.items import Items
+from comparity.collect.judge import new_public_id, new_token
 from comparity.collect.pairing import PlannedPair, draw_booklets, wave_sizes
 from comparity.collect.participation import add_progress, add_token
 from comparity.collect.study import KnownPair, StudyDescription
-from comparity.collect.tokens import new_token
 from comparity.errors import NoSuchJudgeError
+from comparity.tables.outputs import replace_file
 
 ITEM_ROLE = "item"
 
@@ -25,6 +30,7 @@ def insert_study(
     connection: sa.Connection, study: StudyDescription, items: Items, now: float
 ) -> None:
     """Keep a new study, its items and the first booklets."""
+    study = replace(study, identity=new_public_id())
     values = {"id": 1, "definition": study.to_json(), "created_at": now}
     connection.execute(sa.insert(schema.STUDY), values)
     _insert_items(connection, study, items)
@@ -287,8 +293,59 @@ def erase_judge(connection: sa.Connection, name: str, keep_judgments: bool, now:
     _log(connection, judge, "erased", now)
 
 
+def erase_expired(connection: sa.Connection, study: StudyDescription, now: float) -> list[str]:
+    """Erase what identifies judges who joined longer ago than data are kept; return their names.
+
+    Their judgments stay.
+    """
+    oldest = now - 86_400.0 * study.retention_days
+    query = sa.select(schema.JUDGE.c.name).where(
+        schema.JUDGE.c.created_at < oldest, schema.JUDGE.c.erased_at.is_(None)
+    )
+    names = list(connection.execute(query).scalars())
+    for name in names:
+        erase_judge(connection, name, keep_judgments=True, now=now)
+    return names
+
+
 def empty_journal(engine: sa.Engine) -> None:
     """Write SQLite's journal into its file and empty it, so that it holds nothing erased."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:
             connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def copy_study(engine: sa.Engine, target: Path) -> None:
+    """Copy a running study into a file that is a study itself.
+
+    Parameters
+    ----------
+    engine : sqlalchemy.Engine
+        With all rights. What is committed while this copies is in the copy wholly or not at all.
+    target : Path
+        Replaced once the copy is complete.
+    """
+    with replace_file(target) as part:
+        if engine.dialect.name == "sqlite":
+            with engine.connect() as source, closing(sqlite3.connect(part)) as copy:
+                driver: Any = source.connection.driver_connection
+                driver.backup(copy)
+        else:
+            _copy_rows(engine, part)
+
+
+def _copy_rows(engine: sa.Engine, part: Path) -> None:
+    """Copy all rows, as they were at one moment, into tables of SQLite."""
+    copy = owner_engine(str(part))
+    migrate(copy)
+    steady = engine.connect().execution_options(isolation_level="REPEATABLE READ")
+    with steady as source, copy.begin() as target:
+        for table in schema.METADATA.sorted_tables:
+            key = table.primary_key.columns.values()[0]
+            found = source.execute(sa.select(table).order_by(key)).mappings()
+            while rows := found.fetchmany(1000):
+                target.execute(sa.insert(table), [dict(one) for one in rows])
+    empty_journal(copy)
+    with copy.connect() as connection:
+        connection.connection.execute("PRAGMA journal_mode=DELETE")
+    copy.dispose()

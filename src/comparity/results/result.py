@@ -65,6 +65,7 @@ HOMES = (
     "comparity.pairs.result",
     "comparity.judges.result",
     "comparity.gate.check",
+    "comparity.collect.result",
     "comparity.demo.story",
     "comparity.cli.installation",
     "comparity.cli.published",

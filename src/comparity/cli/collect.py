@@ -1,0 +1,288 @@
+"""The command that collects judgments: a study, its server, its judges, and what comes of it."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, command, example_text
+from comparity.cli.running import SuggestingGroup
+from comparity.collect.options import CollectOptions, ExportOptions
+from comparity.errors.requirements import check_requirements
+
+if TYPE_CHECKING:
+    from comparity.collect.store import Store
+    from comparity.results.result import Result
+
+DEFAULT_STORE = "study.db"
+ADDRESS = click.argument("address", default=DEFAULT_STORE)
+DAY = 86_400.0
+
+
+@click.group(cls=SuggestingGroup)
+def collect() -> None:
+    """Collect judgments of pairs in a web app.
+
+    ADDRESS is the file of the study (study.db by default) or postgresql://user@host/database.
+    """
+
+
+def _open(address: str) -> Store:
+    check_requirements("collect")
+    from comparity.collect.store import open_store
+
+    return open_store(address)
+
+
+@command(
+    CollectOptions,
+    doing="drawing pairs",
+    drops=False,
+    example=(
+        "collect init study.toml\n"
+        'collect init --items items.csv --show text --question "Who is better qualified?" \\\n'
+        "    --sensitive sex --score model --judges 20"
+    ),
+    short_help="Make a study from a file or from options.",
+)
+@click.argument("file", type=INPUT_FILE, required=False)
+@click.option("--items", type=INPUT_FILE, help="One row for each item; wins over the file's.")
+@click.option("--plan", type=INPUT_FILE, help="JSON of a plan, which says how many judgments.")
+@click.option("--to", default=DEFAULT_STORE, show_default=True, help="File or address to make.")
+def _init(
+    to: str,
+    file: Path | None = None,
+    items: Path | None = None,
+    plan: Path | None = None,
+    **choices: Any,
+) -> Result:
+    """Make a study: read its description and its items, and draw the first pairs.
+
+    FILE is TOML: its keys are the options below (with underscores), items names the table, and
+    [[practice]], [[attention]] and [[check]] are what everyone sees. Options win over the file.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    check_requirements("collect")
+    from comparity.collect.export import study_status
+    from comparity.collect.items import read_items
+    from comparity.collect.store import create_store, open_store
+    from comparity.collect.study import plan_choices, read_study, study_of
+
+    context = click.get_current_context()
+    given = {
+        name: value
+        for name, value in choices.items()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    if file is None:
+        study, table = study_of(CollectOptions(**given, **plan_choices(plan, given))), items
+    else:
+        study, named = read_study(file, plan=plan, **given)
+        table = items or named
+    if table is None:
+        raise click.UsageError("a study needs items: --items, or items in the study's file.")
+    create_store(to, study, read_items(table, study), now=time.time())
+    with open_store(to) as store:
+        return study_status(store)
+
+
+@command(
+    lambda run: run,
+    drops=False,
+    example="collect status study.db",
+    short_help="How far a study is.",
+)
+@ADDRESS
+def _status(address: str) -> Result:
+    """Show how far a study is: judgments, judges, kinds of pairs."""
+    from comparity.collect.export import study_status
+
+    with _open(address) as store:
+        return study_status(store)
+
+
+@command(
+    ExportOptions,
+    drops=False,
+    example=(
+        "collect export study.db --folder collected\n"
+        "collect export study.db --folder collected --form chosen --format jsonl"
+    ),
+    short_help="Write the tables that our commands read.",
+)
+@ADDRESS
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("collected"),
+    show_default=True,
+    help="Where the tables go.",
+)
+def _export(address: str, folder: Path, **choices: Any) -> Result:
+    """Write comparisons, items and judges as tables, with a manifest of hashes.
+
+    The comparisons have one row for each judgment that stands: the items as they were shown, the
+    winner, the evaluator, the time, and the probability with which the pair was chosen.
+    """
+    from comparity.collect.export import export_study
+
+    with _open(address) as store:
+        return export_study(store, folder, **choices)
+
+
+@click.command(
+    epilog=example_text("collect serve study.db --port 8000"),
+    short_help="Serve the pages on which judges judge.",
+)
+@ADDRESS
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8000,
+    show_default=True,
+    help="Port to listen at; 0 for any that is free.",
+)
+@click.option(
+    "--rate", default="300/minute", show_default=True, help="Requests allowed to each judge."
+)
+@click.option("--proxy", default="127.0.0.1", show_default=True, help="Proxies to be trusted.")
+def _serve(address: str, host: str, port: int, rate: str, proxy: str) -> None:
+    """Serve a study until Ctrl-C; every judgment is on the disk before it is acknowledged.
+
+    Put a web server with TLS before it (docs/collect.md): by itself it speaks plain HTTP.
+    """
+    with _open(address) as store:
+        import uvicorn
+
+        app = import_module("comparity.collect.app")
+        limits = import_module("comparity.collect.safety").Limits(judge=rate)
+        click.echo(f"serving {store.study.title!r} at http://{host}:{port}", err=True)
+        if store.study.open_link:
+            click.echo(f"everyone may join at http://{host}:{port}/join", err=True)
+        uvicorn.run(
+            app.create_app(store, limits=limits),
+            host=host,
+            port=port,
+            proxy_headers=True,
+            forwarded_allow_ips=proxy,
+            server_header=False,
+            access_log=False,
+            log_level="warning",
+        )
+
+
+@click.group(cls=SuggestingGroup)
+def _judges() -> None:
+    """Add, list and revoke the judges of a study."""
+
+
+@click.command(
+    epilog=example_text("collect judges add study.db --number 20 --days 30 > links.txt"),
+    short_help="Make personal links.",
+)
+@ADDRESS
+@click.option(
+    "--number", type=click.IntRange(1, 100_000), default=1, show_default=True, help="How many."
+)
+@click.option("--days", type=click.FloatRange(min=0), help="Days until the links expire.")
+@click.option("--base", default="http://127.0.0.1:8000", show_default=True, help="Their start.")
+def _add(address: str, number: int, days: float | None, base: str) -> None:
+    """Make judges and print a personal link for each, once: only hashes are kept."""
+    now = time.time()
+    with _open(address) as store:
+        ends = None if days is None else now + DAY * days
+        for name, token in store.insert_judges(number, expires_at=ends, now=now):
+            click.echo(f"{name}\t{base.rstrip('/')}/j/{token}")
+
+
+@click.command(
+    "list", epilog=example_text("collect judges list study.db"), short_help="Who judges."
+)
+@ADDRESS
+def _list(address: str) -> None:
+    """Print each judge with state and number of answers, separated by tabs."""
+    from comparity.collect.export import study_status
+
+    with _open(address) as store:
+        for one in study_status(store).judges:
+            click.echo(f"{one.name}\t{one.state}\t{one.answered}")
+
+
+@click.command(
+    epilog=example_text("collect judges revoke study.db --judge 'judge 3'"),
+    short_help="Let a link lead nowhere.",
+)
+@ADDRESS
+@click.option("--judge", required=True, help="Name of the judge.")
+def _revoke(address: str, judge: str) -> None:
+    """Revoke the links of a judge; the answers stay."""
+    with _open(address) as store:
+        store.revoke_judge(judge, now=time.time())
+    click.echo(f"revoked the links of {judge}", err=True)
+
+
+@click.command(epilog=example_text("collect close study.db"), short_help="Take no more judgments.")
+@ADDRESS
+@click.option("--reopen", is_flag=True, help="Take judgments again.")
+def _close(address: str, reopen: bool) -> None:
+    """Close a study, or open it again; a running server follows at once."""
+    with _open(address) as store:
+        (store.reopen if reopen else store.close)(now=time.time())
+    click.echo("the study is open" if reopen else "the study is closed", err=True)
+
+
+@click.command(
+    epilog=example_text("collect backup study.db --to copy.db"), short_help="Copy a running study."
+)
+@ADDRESS
+@click.option("--to", type=OUTPUT_FILE, required=True, help="File of the copy, itself a study.")
+def _backup(address: str, to: Path) -> None:
+    """Copy a study while it runs, from SQLite or PostgreSQL into one SQLite file."""
+    with _open(address) as store:
+        store.backup(to)
+    click.echo(f"wrote {to}", err=True)
+
+
+@click.command(
+    epilog=example_text("collect erase study.db --judge 'judge 3'"),
+    short_help="Erase what is known of a judge.",
+)
+@ADDRESS
+@click.option("--judge", help="Name of the judge.")
+@click.option("--keep-judgments", is_flag=True, help="Keep the answers, without who gave them.")
+@click.option("--expired", is_flag=True, help="Erase what identifies judges whose time is up.")
+def _erase(address: str, judge: str | None, keep_judgments: bool, expired: bool) -> None:
+    """Erase a judge on request, or identifying data after the retention date.
+
+    Backups and exports that were made before are files of yours: erase there, too.
+    """
+    if (judge is None) != expired:
+        raise click.UsageError("name a judge with --judge, or ask for --expired.")
+    with _open(address) as store:
+        if judge is None:
+            names = store.erase_expired(now=time.time())
+        else:
+            store.erase_judge(judge, keep_judgments=keep_judgments, now=time.time())
+            names = [judge]
+    click.echo(f"erased {len(names)} judge{'' if len(names) == 1 else 's'}", err=True)
+
+
+for group, named in (
+    (_judges, {"add": _add, "list": _list, "revoke": _revoke}),
+    (
+        collect,
+        {
+            **{"init": _init, "serve": _serve, "status": _status, "export": _export},
+            **{"judges": _judges, "close": _close, "backup": _backup, "erase": _erase},
+        },
+    ),
+):
+    for name, one in named.items():
+        group.add_command(one, name)

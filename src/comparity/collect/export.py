@@ -1,0 +1,312 @@
+"""What is read from a study: how far it is, and comparison tables with a manifest of hashes."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from comparity import __version__
+from comparity.collect import schema
+from comparity.collect.database import hide_password
+from comparity.collect.options import ExportOptions
+from comparity.collect.result import (
+    ExportedFile,
+    JudgeStatus,
+    StratumStatus,
+    StudyExport,
+    StudyStatus,
+)
+from comparity.collect.store import Store
+from comparity.errors import EmptyTableError
+from comparity.tables.files import file_sha256, read_table, write_table
+from comparity.tables.outputs import write_csv, write_text
+
+COMPARISONS, ITEMS, JUDGES, OTHERS = "comparisons", "items", "judges", "other_answers"
+MANIFEST = "manifest.json"
+DECIDED = ("left", "right", "tie")
+DAY = 86_400.0
+ARENA = {"left": "model_a", "right": "model_b", "tie": "tie"}
+
+
+def export_study(store: Store, folder: str | Path, **choices: Any) -> StudyExport:
+    """Write what a study has collected into a folder.
+
+    ``comparisons`` has one row for each judgment that stands, ``other_answers`` skipped pairs,
+    attention and practice, ``items`` the groups and scores, ``judges`` how far each judge is and
+    how they did at attention pairs. ``manifest.json`` names every file with its hash.
+
+    Parameters
+    ----------
+    store : Store
+    folder : path
+        Made if it is not there; files of the same names are replaced.
+    **choices
+        Those of :class:`~comparity.collect.options.ExportOptions`.
+
+    Raises
+    ------
+    EmptyTableError
+        There is no judgment.
+    """
+    options = ExportOptions(**choices)
+    with store.owner.begin() as connection:
+        rows = select_answers(connection)
+        items = connection.execute(
+            sa.select(schema.ITEM).where(schema.ITEM.c.role == "item").order_by(schema.ITEM.c.name)
+        ).all()
+        judges = select_judges(connection)
+    flagged = {one["evaluator"] for one in judges if one["flagged"]}
+    judged = [one for one in rows if one["kind"] == "pair" and one["outcome"] in DECIDED]
+    kept = [one for one in judged if not (options.drop_flagged and one["evaluator"] in flagged)]
+    if not kept:
+        raise EmptyTableError("judgments")
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    file = home / f"{COMPARISONS}.{options.file_format}"
+    _write_comparisons(file, [_comparison(one, options.form, flagged) for one in kept])
+    _write_rows(home / f"{ITEMS}.csv", [_item(one, store) for one in items])
+    _write_rows(home / f"{JUDGES}.csv", judges)
+    others = [_other(one) for one in rows if one not in judged]
+    _write_rows(home / f"{OTHERS}.csv", others, ("evaluator", "kind", "outcome"))
+    found = StudyExport(
+        folder=str(home),
+        form=options.form,
+        files=tuple(
+            ExportedFile(name=one.name, rows=n, sha256=file_sha256(one))
+            for one, n in (
+                (file, len(kept)),
+                (home / f"{ITEMS}.csv", len(items)),
+                (home / f"{JUDGES}.csv", len(judges)),
+                (home / f"{OTHERS}.csv", len(others)),
+            )
+        ),
+        n_judgments=len(kept),
+        n_ties=sum(one["outcome"] == "tie" for one in kept),
+        n_flagged=len(flagged),
+        n_dropped=len(judged) - len(kept),
+        item=store.study.item,
+        sensitive=store.study.sensitive,
+        score=store.study.score,
+    )
+    manifest = {"comparity": __version__, **found.to_dict(), "study": asdict(store.study)}
+    manifest.pop("folder")
+    write_text(home / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+    return found
+
+
+def select_answers(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Return all answers that stand, in the order in which they were given."""
+    left, right = schema.ITEM.alias("left_one"), schema.ITEM.alias("right_one")
+    pair, judgment = schema.PAIR.c, schema.JUDGMENT.c
+    query = (
+        sa.select(
+            *(left.c.name.label("left"), right.c.name.label("right"), judgment.outcome),
+            *(schema.JUDGE.c.name.label("evaluator"), judgment.at, judgment.milliseconds),
+            *(pair.kind, pair.how, pair.stratum, pair.probability, pair.expected),
+            pair.repeats.is_not(None).label("swapped"),
+        )
+        .select_from(schema.ANSWER)
+        .join(schema.JUDGMENT, judgment.id == schema.ANSWER.c.judgment)
+        .join(schema.JUDGE, schema.JUDGE.c.id == schema.ANSWER.c.judge)
+        .join(schema.PAIR, pair.id == schema.ANSWER.c.pair)
+        .join(left, left.c.id == pair.left_item)
+        .join(right, right.c.id == pair.right_item)
+        .order_by(judgment.id)
+    )
+    return [dict(one) for one in connection.execute(query).mappings()]
+
+
+def select_judges(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Return a row for each judge, with what is known of their attention."""
+    passed: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for one in select_answers(connection):
+        if one["kind"] == schema.ATTENTION:
+            (passed if one["outcome"] == one["expected"] else failed)[one["evaluator"]] += 1
+    query = (
+        sa.select(schema.JUDGE, schema.PROGRESS)
+        .join(schema.PROGRESS, schema.PROGRESS.c.judge == schema.JUDGE.c.id)
+        .order_by(schema.JUDGE.c.id)
+    )
+    return [
+        {
+            "evaluator": one["name"],
+            "joined": as_time(one["created_at"]),
+            "answered": one["answered"],
+            "finished": one["finished_at"] is not None,
+            "erased": one["erased_at"] is not None,
+            "attention_passed": passed[one["name"]],
+            "attention_failed": failed[one["name"]],
+            # As many failed as passed is what guessing gives.
+            "flagged": failed[one["name"]] > 0 and failed[one["name"]] >= passed[one["name"]],
+            "external": one["external"],
+        }
+        for one in connection.execute(query).mappings()
+    ]
+
+
+def as_time(seconds: float) -> str:
+    """Return a time as text, in UTC.
+
+    Examples
+    --------
+    >>> as_time(1700000000.25)
+    '2023-11-14T22:13:20.250Z'
+    """
+    told = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return told.replace("+00:00", "Z")
+
+
+def _comparison(one: Mapping[str, Any], form: str, flagged: set[str]) -> dict[str, Any]:
+    """Return a row of the comparison table."""
+    winner, who = one["outcome"], one["evaluator"]
+    if form == "chosen":
+        # The items of a tie stand as they were shown.
+        best, other = ("right", "left") if winner == "right" else ("left", "right")
+        row = {"chosen": one[best], "rejected": one[other], "tied": winner == "tie", "side": best}
+    elif form == "arena":
+        row = {"model_a": one["left"], "model_b": one["right"], "winner": ARENA[winner]}
+    else:
+        row = {"left": one["left"], "right": one["right"], "winner": winner}
+    return {
+        **row,
+        "evaluator": who,
+        "time": as_time(one["at"]),
+        "milliseconds": one["milliseconds"],
+        "how": one["how"],
+        "swapped": one["swapped"],
+        "stratum": one["stratum"],
+        "flagged": who in flagged,
+        "probability": one["probability"],
+    }
+
+
+def _item(one: Any, store: Store) -> dict[str, Any]:
+    study = store.study
+    row = {study.item: one.name, **json.loads(one.sensitive)}
+    return row if study.score is None else {**row, study.score: one.score}
+
+
+def _other(one: Mapping[str, Any]) -> dict[str, Any]:
+    named = ("evaluator", "kind", "outcome", "expected", "left", "right", "milliseconds")
+    return {**{name: one[name] for name in named}, "time": as_time(one["at"])}
+
+
+def _write_comparisons(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows in the format of the file's ending; ids stay text in all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "rows.jsonl"
+        named = [{k: v for k, v in row.items() if k != "probability"} for row in rows]
+        write_text(plain, "".join(json.dumps(row) + "\n" for row in named))
+        chances = np.array([row["probability"] for row in rows], dtype=float)
+        write_table(read_table(plain, typed=True), file, {"probability": chances})
+
+
+def _write_rows(
+    file: Path, rows: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None
+) -> None:
+    header = list(rows[0] if rows else names or ())
+    columns = [["" if row[name] is None else row[name] for row in rows] for name in header]
+    write_csv(file, header, columns)
+
+
+def study_status(store: Store) -> StudyStatus:
+    """Return how far a study is."""
+    with store.owner.begin() as connection:
+        answers = select_answers(connection)
+        judges = select_judges(connection)
+        pairs = connection.execute(sa.select(schema.PAIR.c.kind, schema.PAIR.c.stratum)).all()
+        booklets = connection.execute(sa.select(schema.BOOKLET)).all()
+        undone = _count(connection, schema.JUDGMENT, schema.JUDGMENT.c.outcome == "undo")
+        items = _count(connection, schema.ITEM, schema.ITEM.c.role == "item")
+        revoked = _revoked(connection)
+        study = connection.execute(sa.select(schema.STUDY)).one()
+    judged = [one for one in answers if one["kind"] == schema.PAIRED and one["outcome"] != "skip"]
+    planned = Counter(one.stratum for one in pairs if one.kind == schema.PAIRED)
+    done = Counter(one["stratum"] for one in judged)
+    return StudyStatus(
+        title=store.study.title,
+        question=store.study.question,
+        address=hide_password(store.address),
+        closed="" if study.closed_at is None else as_time(study.closed_at),
+        planned=planned.total(),
+        judged=len(judged),
+        ties=sum(one["outcome"] == "tie" for one in judged),
+        skipped=sum(one["outcome"] == "skip" for one in answers),
+        undone=undone,
+        items=items,
+        items_judged=len({name for one in judged for name in (one["left"], one["right"])}),
+        booklets=len(booklets),
+        booklets_held=sum(one.holder is not None for one in booklets),
+        booklets_finished=sum(one.is_finished and one.holder is None for one in booklets),
+        judges=tuple(_judge_statuses(judges, answers, revoked)),
+        strata=tuple(
+            StratumStatus(name=name, planned=n, judged=done[name])
+            for name, n in sorted(planned.items())
+        ),
+        retention=as_time(study.created_at + DAY * store.study.retention_days)[:10],
+    )
+
+
+def _count(connection: sa.Connection, table: sa.Table, condition: Any) -> int:
+    query = sa.select(sa.func.count()).select_from(table).where(condition)
+    return int(connection.execute(query).scalar_one())
+
+
+def _revoked(connection: sa.Connection) -> set[str]:
+    query = (
+        sa.select(schema.JUDGE.c.name)
+        .join(schema.TOKEN, schema.TOKEN.c.judge == schema.JUDGE.c.id)
+        .where(schema.TOKEN.c.revoked_at.is_not(None))
+    )
+    return set(connection.execute(query).scalars())
+
+
+def _judge_statuses(
+    judges: list[dict[str, Any]], answers: list[dict[str, Any]], revoked: set[str]
+) -> list[JudgeStatus]:
+    times: dict[str, list[int]] = defaultdict(list)
+    sides: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in answers:
+        if one["kind"] == schema.PAIRED:
+            sides[one["evaluator"]][one["outcome"]] += 1
+            if one["milliseconds"] is not None:
+                times[one["evaluator"]].append(one["milliseconds"])
+    found = []
+    for one in judges:
+        name = one["evaluator"]
+        taken, side = times[name], sides[name]
+        decided = side["left"] + side["right"]
+        found.append(
+            JudgeStatus(
+                name=name,
+                state=_state(one, revoked=name in revoked),
+                answered=one["answered"],
+                seconds=median(taken) / 1000 if taken else None,
+                left_share=side["left"] / decided if decided else None,
+                attention_passed=one["attention_passed"],
+                attention_failed=one["attention_failed"],
+                flagged=one["flagged"],
+            )
+        )
+    return found
+
+
+def _state(judge: dict[str, Any], *, revoked: bool) -> str:
+    if judge["erased"]:
+        return "erased"
+    if revoked:
+        return "revoked"
+    if judge["finished"]:
+        return "done"
+    return "active" if judge["answered"] else "invited"
