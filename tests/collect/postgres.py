@@ -73,7 +73,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start the server; it listens to a socket in the folder and to no port."""
-        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=120"
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=120 -c fsync=off"
         log = str(self.folder / "log")
         self.run("pg_ctl", "-D", str(self.folder / "data"), "-o", options, "-l", log, "-w", "start")
 

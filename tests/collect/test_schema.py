@@ -33,7 +33,9 @@ def test_every_column_is_hidden_or_in_a_view() -> None:
     """A new column has to be put on one side or the other."""
     from tests.collect.test_blindness import HIDDEN
 
-    shown = {(one.table.name, one.name) for q in schema.VIEWS.values() for one in q.selected_columns}
+    shown = {
+        (one.table.name, one.name) for q in schema.VIEWS.values() for one in q.selected_columns
+    }
     written = {(table, one) for table, names in schema.KEYS.items() for one in names}
     logged = {("event", "kind"), ("event", "at"), ("event", "id"), ("event", "judge")}
     logged |= {(t, "created_at") for t in ("study", "judge", "token")} | {("judge", "erased_at")}

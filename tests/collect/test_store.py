@@ -16,9 +16,9 @@ from comparity.errors import (
     AlreadyJoinedError,
     ClosedStudyError,
     LapsedAssignmentError,
-    NotOpenError,
     NoStudyError,
     NoSuchJudgeError,
+    NotOpenError,
     OptionError,
     StudyExistsError,
     UnknownAssignmentError,
@@ -249,7 +249,12 @@ def test_only_known_tokens_open_the_study(make_store: MakeStore) -> None:
 def test_tokens_are_kept_as_hashes(make_store: MakeStore) -> None:
     store = make_store()
     (token,) = tokens(store, 1)
-    kept = [value for table in schema.METADATA.sorted_tables for row in rows(store, table) for value in row]
+    kept = [
+        value
+        for table in schema.METADATA.sorted_tables
+        for row in rows(store, table)
+        for value in row
+    ]
     assert len(kept) > 100
     assert not any(token in str(value) for value in kept)
 
@@ -290,7 +295,10 @@ def test_answers_that_are_none_are_refused(
     sent = {"outcome": "left", "client_id": "c", "milliseconds": 1, **wrong}
     with pytest.raises(OptionError):
         store.insert_judgment(
-            judge_of(store, token), assignment=shown(store, token).public_id, now=NOW, **sent  # type: ignore[arg-type]
+            judge_of(store, token),
+            assignment=shown(store, token).public_id,
+            now=NOW,
+            **sent,  # type: ignore[arg-type]
         )
 
 
