@@ -1,0 +1,234 @@
+"""A state machine over judges, lapses, undo and closing, against a model in plain Python."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from itertools import count
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from comparity.collect import schema
+from comparity.collect.judge import Judge
+from comparity.collect.store import create_store, open_store
+from comparity.errors import (
+    ClosedStudyError,
+    LapsedAssignmentError,
+    UnknownAssignmentError,
+)
+from tests.collect.studies import NOW, small_items, small_study
+
+LEASE = 1800.0
+OUTCOMES = ("left", "right", "tie", "skip")
+people = st.integers(0, 3)
+
+
+class StudyMachine(RuleBasedStateMachine):
+    """Four judges of a study for three, of whom each may do anything at any time.
+
+    The model is a list of what was acknowledged: for each judge the answers that stand, in their
+    order, and the rows that were logged.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.clock = NOW
+        self.closed = False
+        self.numbers = count()
+        self.stands: dict[int, list[tuple[str, str]]] = {one: [] for one in range(4)}
+        self.sent: list[tuple[int, str, str, str]] = []
+        self.seen: dict[int, set[str]] = {one: set() for one in range(4)}
+        self.n_rows = 0
+
+    @initialize(
+        practice=st.integers(0, 1), waves=st.integers(1, 2), swapped=st.sampled_from([0, 0.3])
+    )
+    def make(self, practice: int, waves: int, swapped: float) -> None:
+        study = small_study(practice=practice, waves=waves, swapped_share=swapped, each=4)
+        path = self.folder / "study.db"
+        create_store(path, study, small_items(12), now=NOW)
+        self.store = open_store(path)
+        self.tokens = [token for _, token in self.store.insert_judges(4, now=NOW)]
+
+    def judge(self, who: int) -> Judge:
+        found = self.store.judge_of(self.tokens[who], now=self.clock)
+        assert found is not None
+        return found
+
+    @rule(who=people)
+    def look(self, who: int) -> None:
+        shown = self.store.next_assignment(self.judge(who), now=self.clock)
+        ahead = self.store.upcoming_assignment(self.judge(who), now=self.clock)
+        assert not (self.closed and shown)
+        for one in (shown, ahead):
+            if one is not None:
+                assert one.public_id not in {pair for pair, _ in self.stands[who]}
+                self.seen[who].add(one.public_id)
+
+    @rule(who=people, outcome=st.sampled_from(OUTCOMES), data=st.data())
+    @precondition(lambda self: any(self.seen.values()))
+    def answer(self, who: int, outcome: str, data: st.DataObject) -> None:
+        """Answer anything that anybody was ever shown."""
+        everything = sorted(set().union(*self.seen.values()))
+        pair = data.draw(st.sampled_from(everything))
+        client_id = f"client {next(self.numbers)}"
+        self.send(who, pair, outcome, client_id)
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.sent)
+    def repeat(self, data: st.DataObject) -> None:
+        """Send again what was sent before."""
+        who, pair, outcome, client_id = data.draw(st.sampled_from(self.sent))
+        before = self.n_rows
+        self.send(who, pair, outcome, client_id)
+        assert self.n_rows == before
+
+    def send(self, who: int, pair: str, outcome: str, client_id: str) -> None:
+        standing = {one for one, _ in self.stands[who]}
+        again = (who, client_id) in {(a, c) for a, _, _, c in self.sent}
+        try:
+            receipt = self.store.insert_judgment(
+                self.judge(who),
+                assignment=pair,
+                outcome=outcome,  # type: ignore[arg-type]
+                client_id=client_id,
+                milliseconds=1,
+                now=self.clock,
+            )
+        except UnknownAssignmentError:
+            assert pair not in self.seen[who]
+        except ClosedStudyError:
+            assert self.closed
+        except LapsedAssignmentError:
+            assert pair not in standing
+            assert not again
+        else:
+            assert receipt.is_new == (pair not in standing and not again)
+            if receipt.is_new:
+                self.stands[who].append((pair, outcome))
+                self.sent.append((who, pair, outcome, client_id))
+                self.n_rows += 1
+
+    @rule(who=people)
+    def undo(self, who: int) -> None:
+        before = self.judge(who)
+        try:
+            self.store.insert_undo(before, client_id=f"client {next(self.numbers)}", now=self.clock)
+        except ClosedStudyError:
+            assert self.closed
+            return
+        after = self.judge(who)
+        if (after.progress.done, after.practised) != (before.progress.done, before.practised):
+            self.stands[who].pop()
+            self.n_rows += 1
+
+    @rule(seconds=st.sampled_from([1.0, LEASE + 1, -1.0, -2 * LEASE, 1e9, -1e9]))
+    def jump(self, seconds: float) -> None:
+        self.clock += seconds
+
+    @rule()
+    def close(self) -> None:
+        self.store.close(now=self.clock)
+        self.closed = True
+
+    @rule()
+    @precondition(lambda self: self.closed)
+    def reopen(self) -> None:
+        self.store.reopen(now=self.clock)
+        self.closed = False
+
+    @rule()
+    def restart(self) -> None:
+        self.store.dispose()
+        self.store = open_store(self.folder / "study.db")
+
+    @invariant()
+    def what_was_acknowledged_is_there_and_nothing_else(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        assignment, judgment, answer = schema.ASSIGNMENT.c, schema.JUDGMENT.c, schema.ANSWER.c
+        with self.store.owner.begin() as connection:
+            kept = connection.execute(
+                sa.select(answer.judge, assignment.public_id, judgment.outcome)
+                .join(schema.JUDGMENT, judgment.id == answer.judgment)
+                .join(schema.ASSIGNMENT, assignment.id == judgment.assignment)
+                .order_by(judgment.id)
+            ).all()
+            n_rows = connection.execute(
+                sa.select(sa.func.count()).select_from(schema.JUDGMENT)
+            ).scalar_one()
+        assert n_rows == self.n_rows
+        for who in range(4):
+            found = [(pair, outcome) for judge, pair, outcome in kept if judge == who + 1]
+            assert found == self.stands[who]
+
+    @invariant()
+    def what_is_kept_beside_the_logs_follows_from_them(self) -> None:
+        if hasattr(self, "store"):
+            check_counts(self.store.owner)
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.dispose()
+        shutil.rmtree(self.folder)
+
+
+def check_counts(engine: sa.Engine) -> None:
+    """Compare answers, progress and booklets with what the logs say."""
+    with engine.begin() as connection:
+        judgments = connection.execute(sa.select(schema.JUDGMENT)).all()
+        assignments = {one.id: one for one in connection.execute(sa.select(schema.ASSIGNMENT))}
+        pairs = {one.id: one for one in connection.execute(sa.select(schema.PAIR))}
+        answers = connection.execute(sa.select(schema.ANSWER)).all()
+        progress = connection.execute(sa.select(schema.PROGRESS)).all()
+        booklets = connection.execute(sa.select(schema.BOOKLET)).all()
+    turns = Counter(one.assignment for one in judgments)
+    # Answers and what takes them back follow each other.
+    for one in judgments:
+        assert (one.outcome == "undo") == (one.turn % 2 == 1)
+    last = {one.assignment: one for one in sorted(judgments, key=lambda one: one.turn)}
+    stands = {last[key].id for key, n in turns.items() if n % 2 == 1}
+    assert stands == {one.judgment for one in answers}
+    for one in answers:
+        assert assignments[last_assignment(judgments, one.judgment)].pair == one.pair
+    for one in progress:
+        mine = [pairs[a.pair] for a in answers if a.judge == one.judge]
+        assert one.answered == sum(pair.kind != "practice" for pair in mine)
+        assert one.practised == sum(pair.kind == "practice" for pair in mine)
+    held = Counter(one.holder for one in booklets if one.holder is not None)
+    assert all(n == 1 for n in held.values())
+
+
+def last_assignment(judgments: list[sa.Row], judgment: int) -> int:  # type: ignore[type-arg]
+    return next(int(one.assignment) for one in judgments if one.id == judgment)
+
+
+def run_machine(examples: int, steps: int) -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        StudyMachine,
+        settings=settings(max_examples=examples, stateful_step_count=steps, deadline=None),
+    )
+
+
+@pytest.mark.long
+def test_no_order_of_events_loses_or_doubles_an_answer() -> None:
+    run_machine(8, 25)
+
+
+@pytest.mark.slow
+def test_no_order_of_many_events_loses_or_doubles_an_answer() -> None:
+    run_machine(300, 60)
