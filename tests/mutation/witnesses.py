@@ -50,9 +50,10 @@ class Witnesses:
     """The tests that are to notice a mutant.
 
     Compiled code and lines that run at import leave no trace. A constant is witnessed by whoever
-    runs a line of its module that names it; compiled code by whoever runs a line of its module, or
-    of a module that imports it. Lines are known by their text, so that a trace serves on while the
-    code around it changes. Close tests that were not there when it was made are always asked.
+    runs a line of its module that names it; compiled code by the tests that are called like its
+    module or import it, and by whoever runs a function of its module, or of a module that imports
+    it. Lines are known by their text, so that a trace serves on while the code around it changes.
+    Close tests that were not there when it was made are always asked.
     """
 
     def __init__(self, budget: float = BUDGET, names: tuple[str, ...] = (*FOLDERS, *ALSO)) -> None:
@@ -80,18 +81,26 @@ class Witnesses:
         data.read()
         for file in data.measured_files():
             path = Path(file).relative_to(PACKAGE)
-            lines = _text(KEPT / name / path).splitlines()
+            text = _text(KEPT / name / path)
+            lines, inside = text.splitlines(), _lines_of_functions(text)
             by_text = self._tests.setdefault(path, {})
             for number, contexts in data.contexts_by_lineno(file).items():
+                if number not in inside:
+                    # Whoever happens to import a module first has nothing to do with it.
+                    continue
                 found = {test for test in contexts if test in self._seconds}
                 by_text.setdefault(lines[number - 1].strip(), set()).update(found)
 
     def of(self, mutant: Mutant) -> list[str]:
         """Return the tests to be asked, the closest and fastest first, within the budget."""
         found, asked = self._on_lines(mutant), {mutant.path}
-        while not found and asked:
-            found = set().union(*map(self._in_module, asked))
+        if not found:
+            found = {test for test in self._seconds if not self._is_far(test, mutant)}
+            found |= self._in_module(mutant.path)
             asked = _importing(asked)
+            while asked and not (more := set[str]().union(*map(self._in_module, asked))):
+                asked = _importing(asked) - asked
+            found |= more if asked else set()
         in_order = sorted(found, key=lambda test: (self._is_far(test, mutant), self._cost(test)))
         so_far = accumulate(map(self._cost, in_order))
         near = [test for test, total in zip(in_order, so_far, strict=True) if total < self._budget]
@@ -137,6 +146,16 @@ def _importing(paths: set[Path]) -> set[Path]:
     words = [f"comparity.{'.'.join(path.with_suffix('').parts)} import" for path in paths]
     modules = (path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
     return {path for path in modules if any(word in _text(PACKAGE / path) for word in words)}
+
+
+def _lines_of_functions(text: str) -> set[int]:
+    """Return the numbers of the lines that stand in the body of a function."""
+    return {
+        number
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+        for number in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+    }
 
 
 def _is_there(test: str) -> bool:
