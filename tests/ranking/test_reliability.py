@@ -89,3 +89,19 @@ def test_it_survives_json() -> None:
     found = ranking_reliability(pairs, evaluators=judge, splits=2)
     again = RankingReliability.from_dict(found.to_dict())
     assert again.rows() == found.rows()
+
+
+def test_camps_that_contradict_each_other_have_an_interval_all_the_same() -> None:
+    """Any half has a majority of one camp, so that halves correlate by minus one."""
+    order = np.array(list(combinations(range(6), 2)))
+    pairs = np.concatenate([order if judge % 2 else order[:, ::-1] for judge in range(10)])
+    found = ranking_reliability(pairs, evaluators=np.repeat(np.arange(10), len(order)), splits=3)
+    assert found.split_half.value == -1
+    assert found.split_half.interval[:2] == pytest.approx((-1, -1), abs=1e-8)
+
+
+@pytest.mark.parametrize(("judges", "halved"), [(1, "the judgments"), (2, "judges")])
+def test_one_judge_has_no_half_and_judgments_are_halved(judges: int, halved: str) -> None:
+    pairs, judge, _ = panel(4, items=6, judges=judges, each=60)
+    found = ranking_reliability(pairs, evaluators=judge, splits=1)
+    assert found.split_half.about.endswith(f"from halves of {halved}")

@@ -291,7 +291,8 @@ def _split_half(judged: Judgments, splits: int, rng: np.random.Generator) -> flo
         return math.nan
     # Correlations are averaged on Fisher's scale, and stepped up by Spearman and Brown's formula.
     half = math.tanh(float(np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9)).mean()))
-    return 2 * half / (1 + half)
+    # Of halves that contradict each other the formula makes numbers that no correlation has.
+    return max(2 * half / (1 + half), -1.0)
 
 
 def _agreement(judged: Judgments, *, same_judge: bool) -> float:
