@@ -1,0 +1,79 @@
+"""The app that judges use: routes, error pages, and what every response carries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from comparity.collect.pages import PAGES
+from comparity.collect.rendering import read_words, render_template
+from comparity.collect.safety import Gatekeeper, Limits, SafeHeaders
+from comparity.collect.visits import Page, Place
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from comparity.collect.store import Store
+
+
+def create_app(
+    store: Store, *, limits: Limits | None = None, clock: Callable[[], float] = time.time
+) -> SafeHeaders:
+    """Return the web app of a study.
+
+    Parameters
+    ----------
+    store : Store
+        An open store; it must outlive the app.
+    limits : Limits, optional
+        How often each judge and each address may ask.
+    clock : callable, optional
+        Returns the time in seconds since 1970.
+
+    Returns
+    -------
+    SafeHeaders
+        An ASGI app: Starlette's, with safe headers on every response.
+    """
+    place = Place(store=store, clock=clock, gatekeeper=Gatekeeper(limits or Limits()))
+    routes = [Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES]
+    handlers = {HTTPException: _show_error, Exception: _show_breakdown}
+    return SafeHeaders(Starlette(routes=routes, exception_handlers=handlers))
+
+
+def _endpoint(page: Page, place: Place) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return await page.answer(place, request)
+
+    return answer
+
+
+def _show_error(request: Request, error: Exception) -> Response:
+    """Say what did not work, in the words of the pages or, to a script, by name."""
+    assert isinstance(error, HTTPException)
+    known = {404: "unknown_page", 405: "method"}
+    words = read_words("en")["errors"]
+    name = error.detail if error.detail in words else known.get(error.status_code, "broken")
+    return _error_page(request, name, status=error.status_code, headers=error.headers)
+
+
+def _show_breakdown(request: Request, error: Exception) -> Response:
+    return _error_page(request, "broken", status=500)
+
+
+def _error_page(
+    request: Request, name: str, *, status: int, headers: Mapping[str, str] | None = None
+) -> Response:
+    words = read_words("en")
+    if "application/json" in request.headers.get("accept", ""):
+        told = {"error": name, "message": words["errors"][name]}
+        return JSONResponse(told, status_code=status, headers=headers)
+    base = request.scope.get("root_path", "")
+    page = render_template("error", {"words": words, "base": base, "name": name})
+    return HTMLResponse(page, status_code=status, headers=headers)
