@@ -15,15 +15,19 @@ QUICK := not slow and not long
 FUZZ ?= 100000
 FUZZ_SEED ?= 0
 
+# Where `make collect-demo` listens.
+PORT ?= 8000
+
 # How large `make validity` is, and on how many processes: make validity SIZE=small JOBS=2
 SIZE ?= full
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo lint quick check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
+.PHONY: help demo collect-demo lint quick check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
+	@echo "make collect-demo a ready study that one can join in the browser, at port 8000; PORT=8001 for another"
 	@echo "make check        ruff, mypy, quick tests: what one runs all day"
 	@echo "make test         all tests but the slow ones, and doctests"
 	@echo "make test-all     all tests, the slow ones too"
@@ -40,6 +44,10 @@ help:
 
 demo: .venv/runtime.stamp
 	@$(BIN)/comparity demo --directory demo
+
+# The study is kept in demo/collect: the next start goes on with the same answers.
+collect-demo: .venv/collect.stamp
+	@$(BIN)/python examples/collect_demo.py $(PORT)
 
 lint: .venv/test.stamp
 	@$(BIN)/ruff check .
@@ -129,6 +137,11 @@ clean:
 .venv/test.stamp: $(REQUIREMENTS) | .venv/bin/python
 	@echo "installing comparity and what its tests need"
 	@$(PIP) -e ".[test,docs]"
+	@touch .venv/runtime.stamp $@
+
+.venv/collect.stamp: $(REQUIREMENTS) | .venv/bin/python
+	@echo "installing comparity and what the collection of judgments needs"
+	@$(PIP) -e ".[collect]"
 	@touch .venv/runtime.stamp $@
 
 .venv/bench.stamp: $(REQUIREMENTS) | .venv/bin/python

@@ -47,6 +47,7 @@ from comparity.reports.page import page
 from comparity.results.audit import Audit
 
 WORLD = Hiring(n_judges=20, n_leaning=5, lean=2.0, shifts=(0.0, -1.5, -1.0))
+N_ITEMS = 400
 WEIGHTS = (0.0, 1.0, 0.0)
 """The model scores by references alone."""
 
@@ -56,7 +57,7 @@ Answer = tuple[str, str]
 def make_study(path: Path, applicants: Round, each: int) -> list[str]:
     """Write a study of these applicants and return the judges' links."""
     options = CollectOptions(
-        title="Applicants",
+        heading="Applicants",
         question="Who is the better applicant?",
         show="file",
         sensitive="sex",
@@ -168,25 +169,25 @@ def audit_memory(applicants: Round, remembered: list[list[Answer]]) -> Audit:
     )
 
 
-def planned_judgments(n_items: int) -> int:
+def planned_judgments() -> int:
     """Return how many judgments find a model that errs more often in one group, mostly."""
     plan = plan_comparative(
         tpr=(0.75, 0.9),
         tnr=(0.9, 0.75),
         shares=(0.5, 0.5),
         base_rates=(0.5, 0.5),
-        n_items=n_items,
+        n_items=N_ITEMS,
         n_evaluators=WORLD.n_judges,
         power=0.8,
     )
     return int(plan.n_pairs)
 
 
-def main(each: int = 0, n_items: int = 400, folder: Path | None = None) -> None:
+def main(each: int = 0, folder: Path | None = None) -> None:
     """Plan, collect, export, audit, report; `each` judgments of a judge, or as many as planned."""
     home = folder or Path(tempfile.mkdtemp(prefix="comparity-study-"))
-    applicants = WORLD.draw(n_items=n_items, n_judgments=0, rng=np.random.default_rng(3))
-    n = planned_judgments(n_items)
+    applicants = WORLD.draw(n_items=N_ITEMS, n_judgments=0, rng=np.random.default_rng(3))
+    n = planned_judgments()
     each = each or -(-n // WORLD.n_judges)
     print(f"planned: {n:,} judgments for a power of 0.8; {each} asked of each of 20 judges")
     links = make_study(home / "study.db", applicants, each)
@@ -198,16 +199,30 @@ def main(each: int = 0, n_items: int = 400, folder: Path | None = None) -> None:
     names = {"item": "item", "sensitive": "sex"}
     comparisons, items = home / "comparisons.csv", home / "items.csv"
     audit = audit_files(comparisons, items, score="model", **names)
-    print(audit)
-    print("\ntrue gaps: ", {k: round(v, 3) for k, v in WORLD.gaps_with_judges(WEIGHTS).items()})
+    truth = WORLD.gaps_with_judges(WEIGHTS)
+    for test in audit.tests:
+        print(f"{test.null}: gap {test.gap:+.3f}, true {truth[test.null]:+.3f}, {test.finding}")
     again = audit_memory(applicants, remembered)
     is_same = np.allclose([one.gap for one in audit.tests], [one.gap for one in again.tests])
     is_same = is_same and audit.finding == again.finding
-    print(f"the judges' own memory gives the same verdict: {'yes' if is_same else 'NO'}")
-    ranking = rank_files(comparisons, items, model="barp", **names)
-    print(f"\n{ranking}")
-    (home / "report.html").write_text(page({"the model": audit, "the judges": ranking}))
+    print(f"what the judges remember gives the same verdict: {'yes' if is_same else 'NO'}\n")
+    panel = rank_files(comparisons, items, model="barp", **names)
+    found = panel.ranking.evaluators[panel.ranking.q[:, 0] < 0.05]
+    print("judges who add something to men: ", ", ".join(sorted(found, key=by_number)))
+    print("in truth:                        ", ", ".join(leaning_judges()))
+    report = page({"the model": audit, "the judges": panel}, title="Applicants")
+    (home / "report.html").write_text(report, encoding="utf-8")
     print(f"\nwrote {home / 'report.html'}")
+
+
+def by_number(name: str) -> int:
+    """Return the number of ``judge 12``."""
+    return int(name.split()[-1])
+
+
+def leaning_judges() -> list[str]:
+    """Return those who lean in truth, in the order of their links."""
+    return [f"judge {place + 1}" for place in np.flatnonzero(WORLD.leans)]
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ REMARKS = (
 def profile(quality: int, rng: np.random.Generator) -> str:
     """Return an invented profile; better ones have more years and more strengths."""
     job, remark = rng.choice(JOBS), rng.choice(REMARKS)
-    years = int(rng.integers(1, 4)) + quality
+    years = int(rng.integers(2, 5)) + quality
     strengths = rng.choice(STRENGTHS, size=1 + quality // 2, replace=False)
     lines = "\n".join(f"- {one}" for one in strengths)
     return f"## {job}\n\n{years} years in warehouses.\n\n{lines}\n\n> {remark}"
@@ -78,7 +78,7 @@ def make_study(path: Path) -> None:
     sex = np.where(np.arange(24) % 2, "f", "m")
     score = quality + rng.normal(size=24) - 0.8 * (sex == "f")
     options = CollectOptions(
-        title="Warehouse jobs: a demonstration",
+        heading="Warehouse jobs: a demonstration",
         question="Whom would you rather invite?",
         show="profile:markdown",
         sensitive="sex",

@@ -264,6 +264,22 @@ const SCENARIOS = {
     const title = await page.title();
     return { n: result.answers.length, heading: result.heading, title, ran: await page.evaluate(() => globalThis.ran ?? null) };
   },
+  // What the documentation shows of the demonstration: see CONTRIBUTING.md.
+  async pictures() {
+    const screens = {
+      collect_pair: { colorScheme: "light", viewport: { width: 1000, height: 640 } },
+      collect_phone: { colorScheme: "dark", ...PHONE, viewport: { width: 360, height: 720 } },
+    };
+    for (const [name, options] of Object.entries(screens)) {
+      const [, page] = await open(options);
+      await page.goto(`${address}/join`);
+      await judge(page, byMouse, 7);
+      await page.mouse.move(0, 0);
+      await page.waitForTimeout(500);
+      await page.screenshot({ path: join(pictures, `${name}.png`) });
+    }
+    return {};
+  },
   // Every page on every screen, by a judge who goes through the study once.
   async pages() {
     const seen = {};

@@ -40,7 +40,7 @@ def write_study(
     given = {"question": "Which one is better?", "show": f"body:{kind}", "sensitive": "group"}
     given |= {
         "swapped_share": 0.0,
-        "title": "A small study",
+        "heading": "A small study",
         "consent": "Do you **agree**?",
         "each": 6,
         "judges": 4,

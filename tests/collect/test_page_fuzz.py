@@ -21,7 +21,7 @@ from tests.collect.visitors import Form, Forms
 UNLIMITED = Limits(judge="1000000/minute", stranger="1000000/minute", join="1000000/minute")
 ODD = (
     *("", "0", "-1", "x" * 22, "x" * 5000, "..", "../../etc/passwd", "%00", "\x00", "\r\nX: y"),
-    *("' or 1=1 --", '"><script>', "{{7*7}}", "${7*7}", "\u202e", "\U0001f600", "\ud7ff", "NaN"),
+    *("' or 1=1 --", '"><script>', "{{7777*3}}", "${7777*3}", "\u202e", "\U0001f600", "\ud7ff", "NaN"),
     *("left", "right", "tie", "skip", "undo", "true", "null", "[]", "1e309", "\u0663", "a&b=c;d"),
 )
 NAMES = ("csrf", "assignment", "client_id", "outcome", "milliseconds", "kind", "check-0", "instead")
@@ -129,7 +129,7 @@ def fuzz(folder: Path, n: int, seed: int) -> tuple[dict[int, int], int]:
             assert response.status_code in ALLOWED, asked
             assert not [one for one in TRACES if one in response.text], asked
             assert response.headers["x-content-type-options"] == HEADERS["x-content-type-options"]
-            assert "49" not in response.text or "{{" not in str(response.request.content), asked
+            assert "23331" not in response.text, asked
             statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
         with store.owner.begin() as connection:
             stored = connection.execute(sa.text("select count(*) from judgment")).scalar_one()

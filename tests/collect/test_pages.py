@@ -345,7 +345,7 @@ HOSTILE = [
     "</div></article></main><h1>gone</h1>",
     '"><svg onload=ran=1>',
     "\u202e\u2066gnorts si siht",
-    "{{ 7 * 7 }}{% raw %}",
+    "{{ 7777 * 3 }}{% raw %}",
     "\x00\x07null",
     "<style>*{display:none}</style>",
     "\ud7ff\ufffe\U0010ffff",
@@ -354,7 +354,7 @@ HOSTILE = [
 
 def test_hostile_texts_are_escaped_on_every_page(site: Make) -> None:
     title = "<i>title</i>"
-    study = site(texts=HOSTILE, title=title, question=title, instructions=title, consent=title)
+    study = site(texts=HOSTILE, heading=title, question=title, instructions=title, consent=title)
     visitor = study.visitor()
     pages = [visitor.response.text, visitor.press("/consent").text]
     while "Thank you" not in visitor.page.heading:
@@ -363,7 +363,7 @@ def test_hostile_texts_are_escaped_on_every_page(site: Make) -> None:
         assert "<i>" not in page
         assert "<svg" not in page
         assert "<style>" not in page
-        assert "49" not in page
+        assert "23331" not in page
         assert re.findall("<script[^>]*>", page) in ([], ['<script src="/static/judge.js" defer>'])
 
 

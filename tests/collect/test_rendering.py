@@ -119,3 +119,9 @@ def test_every_language_has_the_words_of_english_with_the_same_places(name: str)
 
     text = (files("comparity.collect") / "words" / name).read_text(encoding="utf-8")
     assert places(tomllib.loads(text)) == places(read_words("en"))
+
+
+def test_no_word_has_the_name_of_a_method_which_a_template_would_show_instead() -> None:
+    sections = [one for one in read_words("en").values() if isinstance(one, dict)]
+    assert sections
+    assert not [name for one in sections for name in one if hasattr(dict, name)]

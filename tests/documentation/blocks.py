@@ -28,6 +28,15 @@ NOT_RUN = {
         "CONTRIBUTING.md",
         "floor: float = choice",
     ): "a line of a class, which a test of options tries",
+    ("docs/collect.md", "study.example.org {"): ELSEWHERE,
+    ("docs/collect.md", "server {"): ELSEWHERE,
+    ("docs/collect.md", "podman build"): ELSEWHERE,
+    ("docs/how_to/collect.md", "$ comparity collect serve"): "tests/collect/test_served.py runs it",
+    ("docs/how_to/collect.md", "comparity comparative"): "needs judges; the example runs the like",
+    (
+        "docs/how_to/collect.md",
+        "python examples/collect_a_study.py",
+    ): "tests/examples/test_collect_a_study.py runs it",
     ("docs/commands.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/commands.md", "$ comparity demo"): "takes a minute; the slow test of README.md runs it",
     (
