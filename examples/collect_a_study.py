@@ -86,7 +86,7 @@ def serve(path: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "comparity", "collect", "serve", str(path), "--port", port]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
         try:
             address = f"http://127.0.0.1:{port}"
             while not is_up(address) and server.poll() is None:
@@ -207,9 +207,9 @@ def main(each: int = 0, folder: Path | None = None) -> None:
     is_same = is_same and audit.finding == again.finding
     print(f"what the judges remember gives the same verdict: {'yes' if is_same else 'NO'}\n")
     panel = rank_files(comparisons, items, model="barp", **names)
-    found = panel.ranking.evaluators[panel.ranking.q[:, 0] < 0.05]
-    print("judges who add something to men: ", ", ".join(sorted(found, key=by_number)))
-    print("in truth:                        ", ", ".join(leaning_judges()))
+    found = panel.ranking.evaluators[panel.ranking.cautious_q[:, 0] < 0.05]
+    print("judges found to lean:  ", ", ".join(sorted(found, key=by_number)))
+    print("judges who do lean:    ", ", ".join(leaning_judges()))
     report = page({"the model": audit, "the judges": panel}, title="Applicants")
     (home / "report.html").write_text(report, encoding="utf-8")
     print(f"\nwrote {home / 'report.html'}")

@@ -21,7 +21,7 @@ from tests.collect.visitors import Form, Forms
 UNLIMITED = Limits(judge="1000000/minute", stranger="1000000/minute", join="1000000/minute")
 ODD = (
     *("", "0", "-1", "x" * 22, "x" * 5000, "..", "../../etc/passwd", "%00", "\x00", "\r\nX: y"),
-    *("' or 1=1 --", '"><script>', "{{7777*3}}", "${7777*3}", "\u202e", "\U0001f600", "\ud7ff", "NaN"),
+    *("' or 1=1 --", '"><script>', "{{7777*3}}", "${7777*3}", "\u202e", "\U0001f600", "NaN"),
     *("left", "right", "tie", "skip", "undo", "true", "null", "[]", "1e309", "\u0663", "a&b=c;d"),
 )
 NAMES = ("csrf", "assignment", "client_id", "outcome", "milliseconds", "kind", "check-0", "instead")

@@ -17,6 +17,7 @@ from comparity.collect.judge import Picture
 from comparity.collect.pages import PAGES, STATIC
 from comparity.collect.safety import HEADERS, ITEM_POLICY, Limits, form_secret
 from comparity.collect.store import Store, open_store
+from comparity.errors import OptionError
 from tests.collect.page_studies import CHECKS, SECRETS, png, write_study
 from tests.collect.visitors import Visitor
 
@@ -514,6 +515,11 @@ def test_the_script_is_small_and_no_page_has_another(site: Make) -> None:
     assert len(client.get("/static/judge.js").content) < 10_000
     for name, kind in STATIC.items():
         assert client.get(f"/static/{name}").headers["content-type"] == kind
+
+
+def test_a_language_without_words_is_refused_by_name(site: Make) -> None:
+    with pytest.raises(OptionError, match=r"xx(.|\n)*'en'"):
+        site(language="xx")
 
 
 def test_the_app_can_stand_below_a_path(site: Make) -> None:

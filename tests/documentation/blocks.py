@@ -35,7 +35,7 @@ NOT_RUN = {
     ("docs/how_to/collect.md", "comparity comparative"): "needs judges; the example runs the like",
     (
         "docs/how_to/collect.md",
-        "python examples/collect_a_study.py",
+        "$ python examples/collect_a_study.py",
     ): "tests/examples/test_collect_a_study.py runs it",
     ("docs/commands.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/commands.md", "$ comparity demo"): "takes a minute; the slow test of README.md runs it",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -12,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from comparity.collect.pages import PAGES
-from comparity.collect.rendering import read_words, render_template
+from comparity.collect.rendering import known_language, read_words, render_template
 from comparity.collect.safety import Gatekeeper, Limits, SafeHeaders
 from comparity.collect.visits import Page, Place
 
@@ -40,10 +41,20 @@ def create_app(
     -------
     SafeHeaders
         An ASGI app: Starlette's, with safe headers on every response.
+
+    Raises
+    ------
+    OptionError
+        There are no words in the study's language.
     """
-    place = Place(store=store, clock=clock, gatekeeper=Gatekeeper(limits or Limits()))
+    language = known_language(store.study.language)
+    gatekeeper = Gatekeeper(limits or Limits())
+    place = Place(store=store, clock=clock, gatekeeper=gatekeeper, language=language)
     routes = [Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES]
-    handlers = {HTTPException: _show_error, Exception: _show_breakdown}
+    handlers = {
+        HTTPException: partial(_show_error, language),
+        Exception: partial(_show_breakdown, language),
+    }
     return SafeHeaders(Starlette(routes=routes, exception_handlers=handlers))
 
 
@@ -54,23 +65,29 @@ def _endpoint(page: Page, place: Place) -> Callable[[Request], Awaitable[Respons
     return answer
 
 
-def _show_error(request: Request, error: Exception) -> Response:
+def _show_error(language: str, request: Request, error: Exception) -> Response:
     """Say what did not work, in the words of the pages or, to a script, by name."""
     assert isinstance(error, HTTPException)
     known = {404: "unknown_page", 405: "method"}
-    words = read_words("en")["errors"]
+    words = read_words(language)["errors"]
     name = error.detail if error.detail in words else known.get(error.status_code, "broken")
-    return _error_page(request, name, status=error.status_code, headers=error.headers)
+    headers = error.headers
+    return _error_page(language, request, name, status=error.status_code, headers=headers)
 
 
-def _show_breakdown(request: Request, error: Exception) -> Response:
-    return _error_page(request, "broken", status=500)
+def _show_breakdown(language: str, request: Request, error: Exception) -> Response:
+    return _error_page(language, request, "broken", status=500)
 
 
 def _error_page(
-    request: Request, name: str, *, status: int, headers: Mapping[str, str] | None = None
+    language: str,
+    request: Request,
+    name: str,
+    *,
+    status: int,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
-    words = read_words("en")
+    words = read_words(language)
     if "application/json" in request.headers.get("accept", ""):
         told = {"error": name, "message": words["errors"][name]}
         return JSONResponse(told, status_code=status, headers=headers)

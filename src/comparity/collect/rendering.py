@@ -11,9 +11,12 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
+
+from comparity.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +38,20 @@ def read_words(language: str) -> dict[str, Any]:
     'Undo'
     """
     return tomllib.loads((FOLDER / "words" / f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def known_language(language: str) -> str:
+    """Return a language that there are words in, or say which there are.
+
+    Examples
+    --------
+    >>> known_language("en")
+    'en'
+    """
+    known = sorted(Path(one.name).stem for one in (FOLDER / "words").iterdir())
+    if language not in known:
+        raise OptionError("language", language, [repr(one) for one in known])
+    return language
 
 
 def fill_in(text: str, **values: object) -> str:

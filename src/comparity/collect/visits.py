@@ -57,7 +57,7 @@ class Place:
     store: Store
     clock: Callable[[], float]
     gatekeeper: Gatekeeper
-    language: str = "en"
+    language: str
 
     @property
     def cookie(self) -> str:
