@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from comparity.reports.trackers import log_mlflow as log_mlflow
     from comparity.reports.trackers import log_wandb as log_wandb
     from comparity.separation.audit import separation as separation
+    from comparity.training.comparisons import ComparisonRanker as ComparisonRanker
     from comparity.training.kinds import BoostedTrees as BoostedTrees
     from comparity.training.kinds import NeuralNetwork as NeuralNetwork
     from comparity.training.meta_fair import MetaFairClassifier as MetaFairClassifier
@@ -56,6 +57,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BoostedTrees": "comparity.training.kinds",
     "ComparityError": "comparity.errors",
+    "ComparisonRanker": "comparity.training.comparisons",
     "FairRanker": "comparity.training.rankers",
     "FairRegressor": "comparity.training.rankers",
     "MetaFairClassifier": "comparity.training.meta_fair",

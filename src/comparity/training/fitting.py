@@ -100,8 +100,8 @@ def _weights(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return what each cell's accuracy weighed, and the multipliers by name."""
     many = found.multipliers
-    # A squared error is no accuracy: where labels are predicted, goals alone weigh accuracies.
-    whole = overall(rows.pairs, rows.n_cells) * (rows.target is None)
+    # A squared error is no accuracy, nor is the loss of judgments: goals alone weigh accuracies.
+    whole = overall(rows.pairs, rows.n_cells) * rows.counts_orders
     names = [str(cell) for cell in rows.pairs.cells]
     if rows.parity is not None:
         names += [f"{cell} ({PARITY})" for cell in rows.parity.cells]
@@ -172,6 +172,7 @@ def prepare_rows(
     fraction: float,
     rng: Any,
     layout: Layout = training_rows,
+    split: tuple[Codes, Codes] | None = None,
 ) -> PreparedRows:
     """Hold rows out and lay out pairs; refuse what cannot be trained before anything long is done.
 
@@ -191,13 +192,17 @@ def prepare_rows(
         What draws them, and the seed of whatever models start from.
     layout : callable
         How pairs are laid out, where that differs.
+    split : tuple of ndarray of int, optional
+        Rows to train on and rows to choose by, where those are not drawn here.
 
     Raises
     ------
     TooFewRowsError, ConstantFeaturesError, EmptyCellError
         No rows to hold out; nothing to order by, to order or to compare.
     """
-    train, held = _split(items, fraction, rng)
+    train, held = _split(items, fraction, rng) if split is None else split
+    if not len(train) or not len(held):
+        raise TooFewRowsError(len(items), None, fraction)
     scale = _scale(X, items, train, predicted=predicted)
     rows = layout(X, items, train, scale, choices)
     by = rows if held is train else layout(X, items, held, scale, choices)

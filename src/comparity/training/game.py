@@ -277,6 +277,9 @@ class Linear:
     def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
         """Play a game from the first guess on; see :class:`comparity.training.solve.Kind`."""
         start = first_guess(rows, choices)
+        if rows.judged is not None and not choices.goals:
+            # The least loss of judgments was found, and there is nothing else to look for.
+            return Play(models=[start], multipliers=referee.multipliers())
         return play(
             lambda parameters, weights: rows.gradient(parameters, weights, choices),
             start,
@@ -301,7 +304,9 @@ class Linear:
 
 
 def first_guess(rows: Rows, choices: Choices) -> Floats:
-    """Return least squares: of the label, or for a ranking of its direction."""
+    """Return least squares, of a label or of the direction of a ranking; of judgments the best."""
+    if rows.judged is not None:
+        return rows.judged.minimum(rows.scale.standardise(rows.features), l2=choices.l2)
     n, p = rows.features.shape
     share = rows.share
     label = _spread(rows) if rows.target is None else rows.target

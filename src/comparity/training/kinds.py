@@ -317,6 +317,8 @@ def curvature(rows: Rows, weights: CellWeights, choices: Choices) -> Floats:
     found = np.zeros(len(rows.weight))
     if rows.target is not None:
         found += 2 * weights.objective * rows.share
+    if rows.judged is not None:
+        found += weights.objective * rows.judged.largest_curvature()
     each = (2.0 if choices.squared else 1.0) / choices.margin**2
     for family, wrong, right in rows.share_out(weights):
         found += each * family.reach(wrong + right)

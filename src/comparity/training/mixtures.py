@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 LARGEST_OBJECTIVE = 1e6
-"""Objectives are shares of pairs, or squared errors in variances of labels: 1 knows nothing."""
+"""Objectives are shares of pairs, bits of a judgment, or squared errors in variances of labels."""
 
 
 ROUNDING_TOLERANCES = (0.0, 1e-9, 1e-7, 1e-5)
@@ -133,8 +133,9 @@ def best_single(
     judged: Floats, objective: Floats, terms: Sequence[Terms], rows: Rows, choices: Choices
 ) -> int:
     """Return the best single candidate of the constrained form."""
-    # Half of all pairs right, and the variance of labels as squared error: what knows nothing has.
-    useless = 0.5 if rows.target is None else 1.0
+    # What knows nothing has half of all pairs right, the variance of labels as squared error, or
+    # loses a bit with every judgment.
+    useless = 0.5 if rows.counts_orders else 1.0
     excess, spans = _limits(judged, terms, choices)
     widths = [np.ptp(rates, axis=1) - choices.slack for rates in spans]
     return best_iterate(objective, np.column_stack([excess, *widths]), useless=useless)

@@ -31,7 +31,7 @@ from comparity.training.rows import (
     weigh_rows,
 )
 from comparity.training.scoring import GoalScore, query_codes
-from comparity.training.solve import kind_of
+from comparity.training.solve import Kind, PreparedRows, kind_of
 
 Floats = NDArray[np.float64]
 
@@ -119,6 +119,12 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             rng=check_random_state(self.random_state),
             layout=self._lay_out,
         )
+        return self._train(kind, ready, choices)
+
+    def _train(
+        self, kind: Kind, ready: PreparedRows, choices: Choices
+    ) -> InfeasibleGoalWarning | None:
+        """Train on rows that are ready, keep what was found, and return what to warn of."""
         fit = fit_score(kind, ready, choices, progress=self.progress, tell_of=self._account)
         self.model_, mixture, self.training_, missed = fit
         names = getattr(self, "feature_names_in_", None)

@@ -14,6 +14,7 @@ from comparity.tables.features import LabelledItems
 from comparity.tables.frames import of_engine, text_of
 from comparity.tables.values import LARGEST, as_array, check_lengths, rows_of, values_of
 from comparity.training.goals import PARITY, Choices, overall
+from comparity.training.judged_loss import JudgedLoss
 from comparity.training.losses import PairFamily, attribute_pairs, group_pairs, labelled_pairs
 
 Floats = NDArray[np.float64]
@@ -81,6 +82,8 @@ class Rows:
         Labels in their own unit, where they are to be predicted and not only ordered.
     weight : ndarray
         Weights of rows.
+    judged : JudgedLoss or None
+        The loss of judgments, where pairs were judged and not implied by labels.
     """
 
     features: Floats
@@ -89,6 +92,12 @@ class Rows:
     parity: PairFamily | None
     target: Floats | None
     weight: Floats
+    judged: JudgedLoss | None = None
+
+    @property
+    def counts_orders(self) -> bool:
+        """Whether the share of wrong orders is what is minimised."""
+        return self.target is None and self.judged is None
 
     @property
     def families(self) -> tuple[PairFamily, ...]:
@@ -115,7 +124,9 @@ class Rows:
         return np.concatenate([family.sums(scores).accuracy for family in self.families])
 
     def objective(self, scores: Floats, accuracy: Floats) -> float:
-        """Return what is minimised: mean squared error, or errors over all pairs."""
+        """Return what is minimised: mean squared error, loss of judgments, or wrong orders."""
+        if self.judged is not None:
+            return self.judged.bits(scores)
         if self.target is not None:
             return float(np.average((scores - self.target) ** 2, weights=self.weight))
         share = overall(self.pairs, self.n_cells)
@@ -128,6 +139,8 @@ class Rows:
         slope = np.zeros(len(scores))
         if self.target is not None:
             slope += 2 * weights.objective * self.share * (scores - self.target)
+        if self.judged is not None:
+            slope += weights.objective * self.judged.gradient(scores)
         found = []
         for family, wrong, right in self.share_out(weights):
             sums = family.sums(
@@ -149,7 +162,7 @@ class Rows:
     def share_out(self, weights: CellWeights) -> Iterator[tuple[PairFamily, Floats, Floats]]:
         """Yield the kinds of pairs with what the losses of their cells weigh."""
         wrong, start = weights.wrong, 0
-        if self.target is None:
+        if self.counts_orders:
             wrong = wrong + weights.objective * overall(self.pairs, self.n_cells)
         for family in self.families:
             cells = slice(start, start + len(family.cells))

@@ -42,6 +42,7 @@ from comparity.training.game import (
     snapshot_steps,
 )
 from comparity.training.goals import Choices, overall
+from comparity.training.judged_loss import JudgedLoss
 from comparity.training.losses import PairFamily
 from comparity.training.rows import Rows
 
@@ -179,9 +180,18 @@ class _Player:
         scores = self.module(self._features).reshape(-1)
         how: dict[str, Any] = {"margin": self.choices.margin, "squared": self.choices.squared}
         bounds = pairwise_bounds(scores, *self.rows.families, **how)
+        if self.rows.judged is not None:
+            return bounds, self._bits(scores, self.rows.judged)
         if self._target is None:
             return bounds, self._overall @ bounds.wrong
         return bounds, self._share @ (scores - self._target) ** 2
+
+    def _bits(self, scores: torch.Tensor, judged: JudgedLoss) -> torch.Tensor:
+        """Return the mean loss of a judgment."""
+        sharpness, lean = (torch.as_tensor(one) for one in (judged.sharpness, judged.lean))
+        odds = sharpness * (scores[::2] - scores[1::2]) + lean
+        bits: torch.Tensor = torch.nn.functional.softplus(-odds).mean() / np.log(2)
+        return bits
 
     def penalty(self) -> torch.Tensor:
         """Return what the weights of layers cost; biases cost nothing."""

@@ -1,0 +1,193 @@
+"""Judgments laid out for training: what is known of judges, and which ones are held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.errors import OptionError
+from comparity.ranking.barp import barp
+from comparity.ranking.contrasts import attributes_of, contrasts_of, numbers_of
+from comparity.ranking.judgments import Judgments
+from comparity.training.judged_loss import JudgedLoss, as_they_are, softplus
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OrderedPairs:
+    """Judgments that have an order.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, (m, 2)
+        Positions of the two items, the better one first.
+    loss : JudgedLoss
+        What a judgment costs.
+    weight : ndarray or None
+        What a judgment weighs in rates of agreement; None where all weigh the same.
+    n_ties : int
+        Judgments without an order, which are left out.
+    """
+
+    pairs: Codes
+    loss: JudgedLoss
+    weight: Floats | None = None
+    n_ties: int = 0
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def rows(self) -> Codes:
+        """Positions of items, two for each judgment."""
+        return self.pairs.reshape(-1)
+
+
+def ordered_pairs(judgments: Judgments) -> OrderedPairs:
+    """Return the judgments that have an order, at face value.
+
+    Examples
+    --------
+    >>> from comparity.ranking.judgments import judgments_of
+    >>> found = ordered_pairs(judgments_of([[0, 1], [2, 1], [0, 2]], ties=[False, True, False]))
+    >>> found.pairs.tolist(), found.n_ties
+    ([[0, 1], [0, 2]], 1)
+    """
+    both = np.column_stack([judgments.better, judgments.worse]).astype(np.int64)
+    if judgments.tied is not None:
+        both = both[~judgments.tied]
+    return OrderedPairs(pairs=both, loss=as_they_are(len(both)), n_ties=judgments.n_ties)
+
+
+def adjusted_pairs(
+    judgments: Judgments, features: Floats, sensitive: NDArray[Any], *, continuous: bool, l2: float
+) -> OrderedPairs:
+    r"""Return the judgments with evaluators' leans and sharpness, as a fitted panel has them.
+
+    :func:`comparity.barp` says that evaluator k puts i above j with log odds
+    :math:`\gamma_k (s_i - s_j + \theta_k (g_i - g_j))`. The loss has
+    :math:`\gamma_k \theta_k (g_i - g_j)` as offset and :math:`\gamma_k` over the geometric mean of
+    all as factor, so that scores are those that an evaluator of average sharpness without a lean
+    would go by. Rates of agreement cannot have an offset. They weigh a judgment by how likely such
+    an evaluator is to make it, over how likely the one who did was; both by a linear score fitted
+    to all judgments with that loss.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        With evaluators.
+    features : ndarray, (n, p)
+        Standardised features of all items.
+    sensitive : ndarray, (n,)
+        Group of each item, or a number.
+    continuous : bool
+        Whether it is a number.
+    l2 : float
+        Weight of squared coefficients in that fit.
+    """
+    if judgments.evaluator is None:
+        wanted = ["evaluators= beside it", "adjust_judges=False"]
+        raise OptionError("adjust_judges", True, wanted, "leans are those of evaluators")
+    known: dict[str, Any] = {"sensitive_features": sensitive}
+    if continuous:
+        known = {"numbers": {"attribute": sensitive}}
+        columns = contrasts_of((), (), numbers_of(known["numbers"])).columns
+    else:
+        columns = contrasts_of(attributes_of(sensitive)).columns
+    panel = barp(judgments, evaluators=None, **known)
+    sharp = np.ones(judgments.n_evaluators)
+    if panel.sharpness is not None:
+        sharp = panel.sharpness.values
+    plain = ordered_pairs(judgments)
+    who = judgments.evaluator
+    who = who if judgments.tied is None else who[~judgments.tied]
+    apart = columns[plain.pairs[:, 0]].astype(float) - columns[plain.pairs[:, 1]]
+    lean = sharp[who] * (panel.bias[who] * apart).sum(axis=1)
+    average = float(np.exp(np.log(np.abs(sharp)).mean()))
+    loss = JudgedLoss(sharpness=sharp[who] / average, lean=lean)
+    scores = features @ loss.minimum(features[plain.rows], l2=l2)
+    return replace(plain, loss=loss, weight=_fairer_weights(loss, scores[plain.rows]))
+
+
+def _fairer_weights(loss: JudgedLoss, scores: Floats) -> Floats:
+    """Return how likely an average evaluator is to judge so, over how likely this one was."""
+    apart = scores[::2] - scores[1::2]
+    return np.exp(softplus(-(loss.sharpness * apart + loss.lean)) - softplus(-apart))
+
+
+def split_judgments(pairs: Codes, fraction: float, rng: Any) -> tuple[Codes, Codes]:
+    """Return judgments to train on and judgments to choose by.
+
+    Judgments of the same two items stay together. Where items fall into parts between which nobody
+    judged, such as answers to different prompts, whole parts are held out, so that no item is on
+    both sides.
+
+    Parameters
+    ----------
+    pairs : ndarray of int, (m, 2)
+        Positions of the two items.
+    fraction : float
+        Share of the judgments to hold out, about.
+    rng : RandomState or Generator
+        What draws.
+    """
+    unit = _parts(pairs)
+    if not _can_be_split(unit, fraction):
+        unit = np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    held = _draw_units(unit, fraction, rng)
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def split_items(pairs: Codes, fraction: float, rng: Any) -> tuple[Codes, Codes]:
+    """Return judgments to train on and judgments to audit, which share no item.
+
+    Whole parts between which nobody judged are held out, as in :func:`split_judgments`, where they
+    are small enough. Otherwise items are drawn, and a judgment of one item of either side is on
+    neither: with a share f of the items about f² of the judgments are audited, (1 - f)² trained on.
+
+    Examples
+    --------
+    >>> pairs = np.array([[0, 1], [1, 2], [3, 4], [4, 3], [5, 6], [7, 8]])
+    >>> train, audit = split_items(pairs, 0.25, np.random.default_rng(0))
+    >>> set(pairs[train].ravel()) & set(pairs[audit].ravel())
+    set()
+    """
+    unit = _parts(pairs)
+    if _can_be_split(unit, fraction):
+        held = _draw_units(unit, fraction, rng)
+        return np.flatnonzero(~held), np.flatnonzero(held)
+    items = np.unique(pairs)
+    drawn = np.isin(pairs, items[_draw_units(np.arange(len(items)), fraction, rng)])
+    return np.flatnonzero(~drawn.any(axis=1)), np.flatnonzero(drawn.all(axis=1))
+
+
+def _parts(pairs: Codes) -> Codes:
+    """Return the connected part of the graph of judgments that each judgment is in."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = int(pairs.max()) + 1
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    part: Codes = connected_components(graph, directed=False)[1].astype(np.int64)
+    return part[pairs[:, 0]]
+
+
+def _can_be_split(unit: Codes, fraction: float) -> bool:
+    """Say whether whole parts make up about the share wanted."""
+    sizes = np.bincount(unit)
+    return bool(sizes.max() <= len(unit) * min(fraction, 1 - fraction) / 2)
+
+
+def _draw_units(unit: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
+    """Hold out whole units, in random order, until the share is reached."""
+    sizes = np.bincount(unit)
+    order = rng.permutation(len(sizes))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[order[before + sizes[order] / 2 < fraction * len(unit)]] = True
+    return np.asarray(chosen[unit])
