@@ -10,8 +10,8 @@ import statsmodels.api as sm
 
 from comparity import ComparisonRanker, comparative_separation
 from comparity.errors import ComparityError
+from comparity.training.decided_judgments import split_items, split_judgments
 from comparity.training.judged_loss import JudgedLoss
-from comparity.training.judged_pairs import split_items, split_judgments
 
 BETA = np.array([1.0, -0.5, 0.7])
 

@@ -17,14 +17,14 @@ from comparity.ranking.judgments import judgments_of
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Comparisons, Matrix
 from comparity.tables.values import check_lengths
-from comparity.training.fitting import Layout, prepare_rows
-from comparity.training.goals import Choices
-from comparity.training.judged_pairs import (
-    OrderedPairs,
-    adjusted_pairs,
-    ordered_pairs,
+from comparity.training.decided_judgments import (
+    DecidedJudgments,
+    adjust_for_judges,
+    decided_judgments,
     split_judgments,
 )
+from comparity.training.fitting import Layout, prepare_rows
+from comparity.training.goals import Choices
 from comparity.training.rankers import FairScorer
 from comparity.training.rows import (
     Rows,
@@ -146,11 +146,11 @@ class ComparisonRanker(FairScorer):
         judgments = judgments_of(
             comparisons, n_items=len(features), evaluators=evaluators, ties=ties
         )
-        judged = ordered_pairs(judgments)
+        judged = decided_judgments(judgments)
         if self.adjust_judges:
             if column is None:
                 raise MissingSensitiveError("adjust_judges=True")
-            judged = adjusted_pairs(
+            judged = adjust_for_judges(
                 judgments,
                 _standardise(features),
                 column,
@@ -185,7 +185,7 @@ class ComparisonRanker(FairScorer):
             by more than 0.01.
         """
         scores = self.predict(X)
-        judged = ordered_pairs(judgments_of(comparisons, n_items=len(scores), ties=ties))
+        judged = decided_judgments(judgments_of(comparisons, n_items=len(scores), ties=ties))
         side = _sides(len(judged))
         goal, column = None, None
         if sensitive_features is not None and self.form == "constrained":
@@ -202,7 +202,7 @@ class ComparisonRanker(FairScorer):
     def _prepare(
         self,
         features: Floats,
-        judged: OrderedPairs,
+        judged: DecidedJudgments,
         column: NDArray[Any] | None,
         choices: Choices,
         from_nothing: bool,
@@ -226,7 +226,7 @@ class ComparisonRanker(FairScorer):
         )
 
     def _sides_of(
-        self, judged: OrderedPairs, n_items: int, column: NDArray[Any] | None
+        self, judged: DecidedJudgments, n_items: int, column: NDArray[Any] | None
     ) -> LabelledItems:
         """Return the two sides of each judgment as rows of a query of their own."""
         side = _sides(len(judged))
@@ -265,7 +265,7 @@ def _sides(n: int) -> LabelledItems:
     return LabelledItems(label=label, score=label, group=none, groups=(), query=query)
 
 
-def lay_out(judged: OrderedPairs) -> Layout:
+def lay_out(judged: DecidedJudgments) -> Layout:
     """Return how some rows are laid out: with their pairs, and the loss of their judgments."""
 
     def layout(
@@ -278,7 +278,7 @@ def lay_out(judged: OrderedPairs) -> Layout:
 
 
 def hold_out_judgments(
-    judged: OrderedPairs, fraction: float, rng: Any
+    judged: DecidedJudgments, fraction: float, rng: Any
 ) -> tuple[Codes, Codes] | None:
     """Return rows to train on and rows to choose by; None where none are held out."""
     if not fraction:

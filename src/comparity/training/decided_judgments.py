@@ -19,7 +19,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OrderedPairs:
+class DecidedJudgments:
     """Judgments that have an order.
 
     Attributes
@@ -48,25 +48,25 @@ class OrderedPairs:
         return self.pairs.reshape(-1)
 
 
-def ordered_pairs(judgments: Judgments) -> OrderedPairs:
+def decided_judgments(judgments: Judgments) -> DecidedJudgments:
     """Return the judgments that have an order, at face value.
 
     Examples
     --------
     >>> from comparity.ranking.judgments import judgments_of
-    >>> found = ordered_pairs(judgments_of([[0, 1], [2, 1], [0, 2]], ties=[False, True, False]))
+    >>> found = decided_judgments(judgments_of([[0, 1], [2, 1], [0, 2]], ties=[False, True, False]))
     >>> found.pairs.tolist(), found.n_ties
     ([[0, 1], [0, 2]], 1)
     """
     both = np.column_stack([judgments.better, judgments.worse]).astype(np.int64)
     if judgments.tied is not None:
         both = both[~judgments.tied]
-    return OrderedPairs(pairs=both, loss=as_they_are(len(both)), n_ties=judgments.n_ties)
+    return DecidedJudgments(pairs=both, loss=as_they_are(len(both)), n_ties=judgments.n_ties)
 
 
-def adjusted_pairs(
+def adjust_for_judges(
     judgments: Judgments, features: Floats, sensitive: NDArray[Any], *, continuous: bool, l2: float
-) -> OrderedPairs:
+) -> DecidedJudgments:
     r"""Return the judgments with evaluators' leans and sharpness, as a fitted panel has them.
 
     :func:`comparity.barp` says that evaluator k puts i above j with log odds
@@ -103,7 +103,7 @@ def adjusted_pairs(
     sharp = np.ones(judgments.n_evaluators)
     if panel.sharpness is not None:
         sharp = panel.sharpness.values
-    plain = ordered_pairs(judgments)
+    plain = decided_judgments(judgments)
     who = judgments.evaluator
     who = who if judgments.tied is None else who[~judgments.tied]
     apart = columns[plain.pairs[:, 0]].astype(float) - columns[plain.pairs[:, 1]]
