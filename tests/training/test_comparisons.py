@@ -152,12 +152,14 @@ def test_leans_and_sharpness_are_taken_out_of_the_score_and_of_the_rates() -> No
     # Judges who favour group 1 pass for a taste for its third feature.
     assert plain[2] / plain[0] > 0.85
     assert found / found[0] == pytest.approx(BETA, abs=0.1)
-    free = ComparisonRanker(steps=1, slack=1.0, adjust_judges=True).fit(X, pairs, **known)
+    free = ComparisonRanker(steps=1, slack=1.0, adjust_judges=True, validation_fraction=0)
+    free.fit(X, pairs, **known)
     truth = judge(X @ BETA, 200_000, rng)
     agrees = (X @ free.coef_)[truth[:, 0]] > (X @ free.coef_)[truth[:, 1]]
     for better in (0, 1):
         cell = (group[truth[:, 0]] == better) & (group[truth[:, 1]] != better)
         told = free.training_.best.terms[f"{better} > {1 - better}"]
+        # Some 1,500 judgments in each kind: a standard error of 0.01.
         assert told == pytest.approx(agrees[cell].mean(), abs=0.03)
 
 

@@ -23,7 +23,7 @@ from comparity.training.decided_judgments import (
     decided_judgments,
     split_judgments,
 )
-from comparity.training.fitting import Layout, prepare_rows
+from comparity.training.fitting import Layout, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices
 from comparity.training.rankers import FairScorer
 from comparity.training.rows import (
@@ -158,9 +158,8 @@ class ComparisonRanker(FairScorer):
                 l2=choices.l2,
             )
         self.n_ties_ = judged.n_ties
-        missed = self._train(
-            kind, self._prepare(features, judged, column, choices, kind.from_nothing), choices
-        )
+        ready = self._prepare(features, judged, column, choices, kind.from_nothing)
+        missed = keep_fit(self, fit_score(kind, ready, choices, progress=self.progress), choices)
         if missed is not None:
             warnings.warn(missed, stacklevel=2)
         return self

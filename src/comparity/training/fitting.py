@@ -20,7 +20,7 @@ from comparity.tables.features import LabelledItems
 from comparity.training.game import first_guess
 from comparity.training.goals import PARITY, Choices, differences, largest_difference, overall
 from comparity.training.mixtures import Chosen, minima
-from comparity.training.models import Model, StochasticScorer
+from comparity.training.models import LinearModel, Model, StochasticScorer
 from comparity.training.result import Outcome, Training
 from comparity.training.rows import Rows, Scale, hold_out, training_rows
 from comparity.training.solve import KEPT, Candidates, Kind, PreparedRows, goal_terms, pool, train
@@ -251,6 +251,17 @@ def fit_score(
         training=training,
         missed=missed,
     )
+
+
+def keep_fit(estimator: Any, fit: TrainingFit, choices: Choices) -> InfeasibleGoalWarning | None:
+    """Give an estimator what was fitted, and return what to warn of."""
+    estimator.model_, mixture, estimator.training_, missed = fit
+    names = getattr(estimator, "feature_names_in_", None)
+    estimator.stochastic_ = StochasticScorer(mixture.members, mixture.probabilities, names)
+    if isinstance(fit.model, LinearModel):
+        estimator.coef_, estimator.intercept_ = fit.model.coefficients, fit.model.intercept
+    estimator.n_iter_ = choices.steps * len(choices.step_sizes)
+    return missed
 
 
 def _split(items: LabelledItems, fraction: float, rng: Any) -> tuple[Codes, Codes]:

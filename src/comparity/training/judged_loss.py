@@ -14,10 +14,13 @@ features, without intercept (Bradley and Terry, 1952).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
 
 Floats = NDArray[np.float64]
 
@@ -120,6 +123,16 @@ class JudgedLoss:
     def take(self, kept: Any) -> JudgedLoss:
         """Return the loss of some of the judgments."""
         return JudgedLoss(sharpness=self.sharpness[kept], lean=self.lean[kept])
+
+
+def tensor_bits(judged: JudgedLoss, scores: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss of a judgment, for torch to differentiate."""
+    import torch
+
+    sharpness, lean = (torch.as_tensor(one) for one in (judged.sharpness, judged.lean))
+    odds = sharpness * (scores[::2] - scores[1::2]) + lean
+    bits: torch.Tensor = torch.nn.functional.softplus(-odds).mean() / np.log(2)
+    return bits
 
 
 def as_they_are(n: int) -> JudgedLoss:

@@ -19,9 +19,8 @@ from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import text_of
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import bounded_numbers, numbers
-from comparity.training.fitting import account, fit_score, prepare_rows
+from comparity.training.fitting import account, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices, check_number, choices_of
-from comparity.training.models import LinearModel, StochasticScorer
 from comparity.training.result import TradeOff
 from comparity.training.rows import (
     features_to_fit,
@@ -31,7 +30,7 @@ from comparity.training.rows import (
     weigh_rows,
 )
 from comparity.training.scoring import GoalScore, query_codes
-from comparity.training.solve import Kind, PreparedRows, kind_of
+from comparity.training.solve import kind_of
 
 Floats = NDArray[np.float64]
 
@@ -119,28 +118,16 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             rng=check_random_state(self.random_state),
             layout=self._lay_out,
         )
-        return self._train(kind, ready, choices)
-
-    def _train(
-        self, kind: Kind, ready: PreparedRows, choices: Choices
-    ) -> InfeasibleGoalWarning | None:
-        """Train on rows that are ready, keep what was found, and return what to warn of."""
         fit = fit_score(kind, ready, choices, progress=self.progress, tell_of=self._account)
-        self.model_, mixture, self.training_, missed = fit
-        names = getattr(self, "feature_names_in_", None)
-        self.stochastic_ = StochasticScorer(mixture.members, mixture.probabilities, names)
-        if isinstance(self.model_, LinearModel):
-            self.coef_, self.intercept_ = self.model_.coefficients, self.model_.intercept
-        self.n_iter_ = choices.steps * len(choices.step_sizes)
-        return missed
+        return keep_fit(self, fit, choices)
 
     def predict(self, X: Any) -> Floats:
         """Return the scores of the best single model.
 
         Where ``training_.single_misses``, it is ``stochastic_`` alone that keeps the goal.
         """
-        features = features_to_score(self, X)
-        return self.model_.scores(features)
+        scores: Floats = self.model_.scores(features_to_score(self, X))
+        return scores
 
     def score(
         self,

@@ -12,9 +12,8 @@ gradient. The least of several rates is raised as a level below all of them,
 
 and of several minima the sum of their levels. Multipliers that only add up what is missed make a
 network circle around the goal: cooper's controller also follows what is missed now (Sohrabi et al.,
-"On PI controllers for updating Lagrange multipliers in constrained optimization", ICML 2024). It
-does so after the first third of the steps, for some goals are kept by mixtures alone, and a mixture
-needs models from both sides.
+"On PI controllers for updating Lagrange multipliers in constrained optimization", ICML 2024), after
+a third of the steps: some goals are kept by mixtures alone, which need models from both sides.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from comparity.training.game import (
     snapshot_steps,
 )
 from comparity.training.goals import Choices, overall
-from comparity.training.judged_loss import JudgedLoss
+from comparity.training.judged_loss import tensor_bits
 from comparity.training.losses import PairFamily
 from comparity.training.rows import Rows
 
@@ -181,17 +180,10 @@ class _Player:
         how: dict[str, Any] = {"margin": self.choices.margin, "squared": self.choices.squared}
         bounds = pairwise_bounds(scores, *self.rows.families, **how)
         if self.rows.judged is not None:
-            return bounds, self._bits(scores, self.rows.judged)
+            return bounds, tensor_bits(self.rows.judged, scores)
         if self._target is None:
             return bounds, self._overall @ bounds.wrong
         return bounds, self._share @ (scores - self._target) ** 2
-
-    def _bits(self, scores: torch.Tensor, judged: JudgedLoss) -> torch.Tensor:
-        """Return the mean loss of a judgment."""
-        sharpness, lean = (torch.as_tensor(one) for one in (judged.sharpness, judged.lean))
-        odds = sharpness * (scores[::2] - scores[1::2]) + lean
-        bits: torch.Tensor = torch.nn.functional.softplus(-odds).mean() / np.log(2)
-        return bits
 
     def penalty(self) -> torch.Tensor:
         """Return what the weights of layers cost; biases cost nothing."""
