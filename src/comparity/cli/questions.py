@@ -139,7 +139,11 @@ def weights(file: Path, output: Path, **choices: Any) -> Result:
 
 @command(
     TrainForm,
-    example="train items.csv --features bm25,clicks --label rel --sensitive sex --output m.json",
+    example=(
+        "train items.csv --features bm25,clicks --label rel --sensitive sex --output m.json\n"
+        "train judgments.csv --items items.csv --features bm25,clicks --sensitive sex \\\n"
+        "    --output m.json"
+    ),
     short_help="Train a score that orders pairs equally well.",
 )
 @click.argument("file", type=INPUT_FILE)
@@ -147,16 +151,19 @@ def weights(file: Path, output: Path, **choices: Any) -> Result:
 def train(file: Path, output: Path, **choices: Any) -> Result:
     """Train a score under a pairwise goal, and audit it on rows it did not see.
 
-    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. The model file is JSON: names
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each item; with --items one row for each
+    judgment of a pair, and no labels are needed. The model file is JSON: names
     of features, coefficients (or layers, or trees), and the mixture of models that
     training found. The audit is shown beside that of a model trained without a goal.
 
     Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
-    from comparity.training.train import train_file
-
+    if "items" in choices:
+        from comparity.training.judged_train import train_judgments as run
+    else:
+        from comparity.training.train import train_file as run  # type: ignore[assignment]
     # Told beside the result, which may go elsewhere.
-    return train_file(file, output, tell=partial(click.echo, err=True), **choices)
+    return run(file, output, tell=partial(click.echo, err=True), **choices)
 
 
 @command(

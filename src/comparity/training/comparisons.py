@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from comparity.errors.fits import MissingSensitiveError
-from comparity.ranking.judgments import judgments_of
+from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Comparisons, Matrix
 from comparity.tables.values import check_lengths
@@ -77,8 +77,7 @@ class ComparisonRanker(FairScorer):
     n_ties_ : int
         Judgments without an order. They are counted, and left out.
     model_, coef_, stochastic_, training_, groups_
-        As in :class:`comparity.FairRanker`; rows that `training_` tells of are sides of
-        judgments, two for each.
+        As in :class:`comparity.FairRanker`; rows that `training_` tells of are judgments.
 
     Notes
     -----
@@ -112,7 +111,7 @@ class ComparisonRanker(FairScorer):
     def fit(  # type: ignore[override]
         self,
         X: Matrix,
-        comparisons: Comparisons,
+        comparisons: Comparisons | Judgments,
         sensitive_features: Attributes | None = None,
         *,
         evaluators: Column | None = None,

@@ -19,10 +19,11 @@ from comparity.errors import (
 from comparity.tables.features import LabelledItems
 from comparity.training.game import first_guess
 from comparity.training.goals import PARITY, Choices, differences, largest_difference, overall
+from comparity.training.held_out import hold_out
 from comparity.training.mixtures import Chosen, minima
 from comparity.training.models import LinearModel, Model, StochasticScorer
 from comparity.training.result import Outcome, Training
-from comparity.training.rows import Rows, Scale, hold_out, training_rows
+from comparity.training.rows import Rows, Scale, training_rows
 from comparity.training.solve import KEPT, Candidates, Kind, PreparedRows, goal_terms, pool, train
 
 Floats = NDArray[np.float64]
@@ -60,9 +61,10 @@ def account(found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Ch
         probabilities=tuple(picked.mixture.probabilities.tolist()),
         cell_weights=beta,
         multipliers=multipliers,
-        rows={"trained on": len(rows.weight), "chosen by": len(by.weight)},
+        rows={"trained on": rows.n_judged, "chosen by": by.n_judged},
         scorer=found.kind.name,
         training_share=picked.training_share,
+        judged=rows.judged is not None,
     )
 
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from comparity.errors import OptionError
-from comparity.results.options import AuditOptions, Options, choice, column
+from comparity.errors import Option, OptionError
+from comparity.results.options import AuditOptions, ComparisonColumns, Options, choice, column
 
 Goal = Literal[
     "cross-group", "within-group", "marginal", "symmetric", "all cells", "statistical parity"
 ]
+
+
+SAID_OF_JUDGMENTS = ("evaluator", "better", "worse", "left", "right", "winner", "adjust_judges")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +64,22 @@ class WeightsForm(Options):
                 raise OptionError("numeric", name, [repr(known) for known in self.sensitive])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainForm(AuditOptions):
+@dataclass(frozen=True, kw_only=True)
+class TrainForm(ComparisonColumns, AuditOptions):
     """What is trained on a file, under which goal, and how the audit judges."""
 
     features: tuple[str, ...] = column("Columns of numbers to score by.")
-    label: str = column("Column with the label, a number; larger is better.")
+    label: str | None = column(
+        "Column with the label, a number; larger is better. Not needed with --items.", None
+    )
+    items: Path | None = choice(
+        None, "One row for each item: id, features, group. FILE then has judgments of pairs."
+    )
+    item: str = column("Column of --items with the id.", "item")
+    adjust_judges: bool = choice(
+        False,
+        "Take evaluators' leans toward a group and their sharpness out of judgments.",
+    )
     sensitive: str = column("Column with the group.")
     query: str | None = column(
         "Column with the query; only items of the same one are compared.", None
@@ -107,10 +120,41 @@ class TrainForm(AuditOptions):
             if found is not None and self.scorer != owner:
                 why = f"a {self.scorer} score has none"
                 raise OptionError(name, found, [f"scorer {owner!r}"], why)
+        if self.items is None:
+            self._check_labels()
+        else:
+            self._check_judgments()
+
+    def _check_labels(self) -> None:
+        """Refuse what is said of judgments where rows are items."""
+        if self.label is None:
+            known = ["the column with the label", ("{} beside judgments of pairs", Option("items"))]
+            raise OptionError("label", None, known)
+        asked = {name: getattr(self, name) for name in SAID_OF_JUDGMENTS}
+        asked["layout"] = None if self.layout == "auto" else self.layout
+        for name, found in asked.items():
+            if found:
+                why = "rows are items with labels, not judgments of pairs"
+                raise OptionError(name, found, [("{} beside it", Option("items")), "none"], why)
+
+    def _check_judgments(self) -> None:
+        """Refuse what judgments of pairs do not have."""
+        for name in ("label", "query", "weight"):
+            found = getattr(self, name)
+            if found is not None:
+                why = "judgments of pairs take the place of labels"
+                raise OptionError(name, found, [f"no {name}", ("no {}", Option("items"))], why)
+        if self.task != "ranking":
+            why = "judgments say an order, and no number to predict"
+            raise OptionError("task", self.task, ["'ranking'"], why)
+        if "statistical parity" in self.goal:
+            why = "judgments are audited for comparative separation"
+            raise OptionError("goal", self.goal, ["another goal"], why)
 
     @property
     def roles(self) -> dict[str, str]:
         """Names of the columns that are no features, by what errors call their part."""
-        parts = {"label": self.label, "sensitive": self.sensitive}
+        parts = {"sensitive": self.sensitive}
+        parts = {"label": self.label, **parts} if self.label else parts
         parts |= {"queries": self.query} if self.query else {}
         return parts | ({"weights": self.weight} if self.weight else {})

@@ -103,6 +103,8 @@ class Training(TrainingAnswer):
         What kind of score was trained.
     training_share : float
         How much the rows trained on weigh in the rates that goals compare.
+    judged : bool
+        Whether pairs were judged, and not implied by labels; rows are judgments then.
     """
 
     goals: tuple[str, ...]
@@ -118,6 +120,7 @@ class Training(TrainingAnswer):
     rows: Mapping[str, int]
     scorer: str = "linear"
     training_share: float = 0.0
+    judged: bool = False
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         "single_misses": "single_misses",

@@ -22,8 +22,6 @@ Codes = NDArray[np.int64]
 
 NAMED = 5
 """So many columns are named in an error."""
-LEVELS = 20
-"""Labels of at most so many values are held out evenly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +96,11 @@ class Rows:
     def counts_orders(self) -> bool:
         """Whether the share of wrong orders is what is minimised."""
         return self.target is None and self.judged is None
+
+    @property
+    def n_judged(self) -> int:
+        """Number of rows, or of judgments, which have two rows each."""
+        return len(self.weight) // (1 if self.judged is None else 2)
 
     @property
     def families(self) -> tuple[PairFamily, ...]:
@@ -342,45 +345,6 @@ def unmask(values: Any) -> Any:
     if values.dtype.kind in "biuf":
         return np.ma.filled(values.astype(np.float64), np.nan)
     return values_of(values, "array")
-
-
-def hold_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
-    """Say which rows are held out; none or all of them where there are too few.
-
-    Parameters
-    ----------
-    items : LabelledItems
-        Where they have queries, whole queries are held out; else the same share of every group
-        and, where labels are few, of every label.
-    fraction : float
-        Share of rows, or of queries.
-    rng : RandomState or Generator
-        What draws.
-    """
-    if items.query is not None:
-        return _hold_queries(items.query, fraction, rng)
-    order = np.lexsort((rng.uniform(size=len(items)), _strata(items)))
-    # Every so many rows, stratum by stratum, from a random start.
-    steps = np.floor((np.arange(len(items) + 1) + rng.uniform()) * fraction)
-    held = np.zeros(len(items), dtype=bool)
-    held[order] = np.diff(steps) > 0
-    return held
-
-
-def _hold_queries(query: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
-    drawn = rng.uniform(size=int(query.max()) + 1).argsort().argsort()
-    known = np.unique(query)
-    order = known[np.argsort(drawn[known])]
-    return np.isin(query, order[: round(fraction * len(known))])
-
-
-def _strata(items: LabelledItems) -> Codes:
-    """Return what rows are held out evenly by: group and, where labels are few, label."""
-    strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
-    levels, level = np.unique(items.label, return_inverse=True)
-    if len(levels) <= LEVELS:
-        strata = strata * len(levels) + level.reshape(-1)
-    return strata
 
 
 def take_items(items: LabelledItems, kept: Codes) -> LabelledItems:

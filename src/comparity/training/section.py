@@ -24,7 +24,7 @@ from comparity.training.result import (
 
 def rows_behind(training: Training) -> str:
     """Say on which rows the rates were found that the model was chosen by."""
-    rows = several(training.judged_rows, "row")
+    rows = several(training.judged_rows, "judgment" if training.judged else "row")
     if not training.training_share:
         return f"on the {rows} to choose by"
     return f"on all {rows} (those trained on weigh {rate(training.training_share)})"
@@ -70,7 +70,8 @@ def section(result: TrainingAnswer) -> Section:
 @section.register
 def _(result: Training) -> Section:
     trained, by = result.rows["trained on"], result.rows["chosen by"]
-    basis = f"{count(trained)} rows to train on, {count(by)} others to choose the model by"
+    what = "judgments" if result.judged else "rows"
+    basis = f"{count(trained)} {what} to train on, {count(by)} others to choose the model by"
     notes = _notes(result)
     return Section(
         headline=visible(_headline(result)),
@@ -206,7 +207,8 @@ def _cost(result: Training) -> str:
     if result.best.squared_error is not None and result.start.squared_error is not None:
         error = f"{result.best.squared_error:.4g} from {result.start.squared_error:.4g}"
         told += f", mean squared error {error}"
-    what = "least squares" if result.scorer == "linear" else "a linear score by least squares"
+    fitted = "Bradley-Terry" if result.judged else "least squares"
+    what = fitted if result.scorer == "linear" else f"a linear score by {fitted}"
     return f"{told}, against {what} without a goal."
 
 

@@ -26,11 +26,11 @@ from comparity.tables.values import bounded_numbers, factorise, group_codes, num
 from comparity.training import weigh
 from comparity.training.fitting import TrainingFit, fit_score, prepare_rows
 from comparity.training.goals import PARITY, Choices, choices_of
+from comparity.training.held_out import hold_out
 from comparity.training.model_files import SavedScorer, write_model
 from comparity.training.models import LinearModel
 from comparity.training.options import TrainForm, WeightsForm
 from comparity.training.result import ScorerAudit, TrainedScorer, WeighedCell, Weighing
-from comparity.training.rows import hold_out
 from comparity.training.solve import PreparedRows, kind_of
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def train_file(
         Those of :class:`TrainForm`; without a `seed` one is drawn and told.
     """
     form = TrainForm(**choices)
-    _check_files(path, output, form.audit_on)
+    check_files(path, output, form.audit_on)
     drawn = int(np.random.SeedSequence().generate_state(1)[0])
     seed = drawn if form.seed is None else form.seed
     form = replace(form, seed=seed)
@@ -108,7 +108,7 @@ def train_file(
     )
 
 
-def _check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
+def check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
     """Say before anything long is done that a file cannot be written."""
     check_apart(output, [path] if audit_on is None else [path, audit_on])
     if not Path(output).resolve().parent.is_dir():
@@ -199,10 +199,10 @@ def _read_rows(path: str | Path, form: TrainForm) -> tuple[_FileRows, _FileRows]
 def _read_file(path: str | Path, form: TrainForm) -> _FileRows:
     found = labelled_columns(read_table(path), [*form.features, *form.roles.values()])
     table = [bounded_numbers(found[name], name, "items") for name in form.features]
-    weight = form.weight
+    weight, label = form.weight, form.roles["label"]
     return _FileRows(
         features=np.column_stack(table),
-        label=bounded_numbers(found[form.label], form.label, "items"),
+        label=bounded_numbers(found[label], label, "items"),
         sensitive=found[form.sensitive],
         query=found[form.query] if form.query else None,
         weight=numbers(found[weight], weight, "items") if weight else None,
