@@ -91,7 +91,7 @@ def _told(trained: int, audited: int, between: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Items:
+class _ItemTable:
     """Items of a file: ids, features and group."""
 
     columns: dict[str, NDArray[Any]]
@@ -99,7 +99,7 @@ class _Items:
     sensitive: NDArray[Any]
 
 
-def _read_items(form: TrainForm) -> _Items:
+def _read_items(form: TrainForm) -> _ItemTable:
     assert form.items is not None
     if len(set(form.features)) < len(form.features):
         raise OptionError("features", list(form.features), ["each column once"])
@@ -109,10 +109,10 @@ def _read_items(form: TrainForm) -> _Items:
     group = found[form.sensitive]
     sensitive = bounded_numbers(group, form.sensitive, "items") if form.continuous else group
     ids = {form.item: found[form.item]}
-    return _Items(columns=ids, features=np.column_stack(table), sensitive=sensitive)
+    return _ItemTable(columns=ids, features=np.column_stack(table), sensitive=sensitive)
 
 
-def _read_judgments(path: str | Path, items: _Items, form: TrainForm) -> Judgments:
+def _read_judgments(path: str | Path, items: _ItemTable, form: TrainForm) -> Judgments:
     names = ("layout", "better", "worse", "left", "right", "winner", "evaluator")
     read = read_comparisons(path, **{name: getattr(form, name) for name in names})
     who = "evaluator" if read.has_evaluators else None
@@ -121,7 +121,9 @@ def _read_judgments(path: str | Path, items: _Items, form: TrainForm) -> Judgmen
     )
 
 
-def _split(path: str | Path, items: _Items, form: TrainForm) -> tuple[Judgments, Judgments, int]:
+def _split(
+    path: str | Path, items: _ItemTable, form: TrainForm
+) -> tuple[Judgments, Judgments, int]:
     """Return judgments to train on, judgments of other items to audit, and how many are lost."""
     judged = _read_judgments(path, items, form)
     pairs = np.column_stack([judged.better, judged.worse]).astype(np.int64)
@@ -145,7 +147,7 @@ def _split(path: str | Path, items: _Items, form: TrainForm) -> tuple[Judgments,
     return parts[0], parts[1], len(judged) - len(train) - len(held)
 
 
-def _fit(form: TrainForm, items: _Items, train: Judgments, *, goal: Any) -> ComparisonRanker:
+def _fit(form: TrainForm, items: _ItemTable, train: Judgments, *, goal: Any) -> ComparisonRanker:
     scorer: Any = form.scorer
     if form.hidden is not None:
         scorer = NeuralNetwork(hidden=form.hidden)
@@ -166,7 +168,7 @@ def _fit(form: TrainForm, items: _Items, train: Judgments, *, goal: Any) -> Comp
     return ranker.fit(items.features, train, sensitive_features=items.sensitive)
 
 
-def _audit(ranker: ComparisonRanker, items: _Items, held: Judgments, form: TrainForm) -> Audit:
+def _audit(ranker: ComparisonRanker, items: _ItemTable, held: Judgments, form: TrainForm) -> Audit:
     """Test comparative separation, of the kinds of pairs that the goal is about."""
     asked = {HYPOTHESES.get(one, "all") for one in form.goal}
     tied = np.zeros(len(held), dtype=bool) if held.tied is None else held.tied
