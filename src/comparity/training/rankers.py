@@ -126,7 +126,8 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
 
         Where ``training_.single_misses``, it is ``stochastic_`` alone that keeps the goal.
         """
-        scores: Floats = self.model_.scores(features_to_score(self, X))
+        features = features_to_score(self, X)
+        scores: Floats = self.model_.scores(features)
         return scores
 
     def score(
