@@ -71,9 +71,10 @@ class Cluster:
             timeout=60,
         )
 
-    def start(self) -> None:
+    def start(self, *, fsync: bool) -> None:
         """Start the server; it listens to a socket in the folder and to no port."""
-        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=120 -c fsync=off"
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=120"
+        options += f" -c fsync={'on' if fsync else 'off'}"
         log = str(self.folder / "log")
         self.run("pg_ctl", "-D", str(self.folder / "data"), "-o", options, "-l", log, "-w", "start")
 
@@ -95,8 +96,8 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster() -> Iterator[Cluster]:
-    """Make a cluster, start it, and remove it at the end."""
+def running_cluster(*, fsync: bool = False) -> Iterator[Cluster]:
+    """Make a cluster, start it, and remove it at the end; without `fsync` it waits for no disk."""
     # A path of a socket may have about a hundred characters.
     with tempfile.TemporaryDirectory(prefix="comparity-pg-", dir="/tmp") as name:
         folder = Path(name)
@@ -104,7 +105,7 @@ def running_cluster() -> Iterator[Cluster]:
         if cluster.user:
             shutil.chown(folder, cluster.user)
         cluster.run("initdb", "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-E", "UTF8")
-        cluster.start()
+        cluster.start(fsync=fsync)
         try:
             yield cluster
         finally:

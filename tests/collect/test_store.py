@@ -67,7 +67,7 @@ def finish(store: Store, token: str, now: float = NOW) -> int:
 
 def rows(store: Store, table: sa.Table) -> list[sa.Row]:  # type: ignore[type-arg]
     with store.owner.begin() as connection:
-        return list(connection.execute(sa.select(table)).all())
+        return list(connection.execute(sa.select(table).order_by(*table.primary_key)).all())
 
 
 def tokens(store: Store, n: int, **choices: float) -> list[str]:
@@ -481,3 +481,13 @@ def test_a_study_is_the_same_after_it_was_opened_again(make_store: MakeStore, ad
         assert again.study == store.study
         assert shown(again, token) == held
         assert judge_of(again, token) == judge_of(store, token)
+
+
+def test_a_study_that_cannot_be_drawn_leaves_nothing_behind(address: str) -> None:
+    with pytest.raises(OptionError):
+        create_store(address, small_study(each=5000), small_items(4), now=NOW)
+    with pytest.raises(NoStudyError):
+        open_store(address)
+    create_store(address, small_study(), small_items(), now=NOW)
+    with open_store(address) as store:
+        assert tokens(store, 1)

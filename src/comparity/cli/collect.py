@@ -80,13 +80,15 @@ def _init(
         for name, value in choices.items()
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
+    if file is None and items is None:
+        raise click.UsageError("a study needs items: name a study's file, or --items.")
     if file is None:
         study, table = study_of(CollectOptions(**given, **plan_choices(plan, given))), items
     else:
         study, named = read_study(file, plan=plan, **given)
         table = items or named
     if table is None:
-        raise click.UsageError("a study needs items: --items, or items in the study's file.")
+        raise click.UsageError("a study needs items: write items = ... or give --items.")
     create_store(to, study, read_items(table, study), now=time.time())
     with open_store(to) as store:
         return study_status(store)
@@ -152,8 +154,12 @@ def _export(address: str, folder: Path, **choices: Any) -> Result:
 @click.option(
     "--rate", default="300/minute", show_default=True, help="Requests allowed to each judge."
 )
-@click.option("--proxy", default="127.0.0.1", show_default=True, help="Proxies to be trusted.")
-def _serve(address: str, host: str, port: int, rate: str, proxy: str) -> None:
+@click.option(
+    "--proxy",
+    show_default="FORWARDED_ALLOW_IPS, or 127.0.0.1",
+    help="Addresses of proxies whose forwarded headers are trusted.",
+)
+def _serve(address: str, host: str, port: int, rate: str, proxy: str | None) -> None:
     """Serve a study until Ctrl-C; every judgment is on the disk before it is acknowledged.
 
     Put a web server with TLS before it (docs/collect.md): by itself it speaks plain HTTP.

@@ -1,4 +1,4 @@
-"""Which pairs a judge sees: booklets drawn by :mod:`comparity.pairs`, and when one is free again.
+"""Which pairs a judge sees: booklets drawn by :mod:`comparity.pairs`, and attention pairs.
 
 A *booklet* is the ordered list of what one judge is asked. Everything here is a function of its
 arguments: nothing is read from a database or a clock.
@@ -148,19 +148,3 @@ def wave_sizes(judges: int, waves: int) -> list[int]:
     """
     waves = min(waves, judges)
     return [judges // waves + (place < judges % waves) for place in range(waves)]
-
-
-def is_lapsed(active_at: float | None, now: float, lease: float) -> bool:
-    """Say whether a booklet whose holder was last active then may go to another judge.
-
-    A time that lies further ahead than a lease was taken from a clock that was wrong, and holds
-    nothing.
-
-    Examples
-    --------
-    >>> is_lapsed(1000.0, 1500.0, 600.0), is_lapsed(1000.0, 1700.0, 600.0)
-    (False, True)
-    >>> is_lapsed(1e9, 1000.0, 600.0)
-    True
-    """
-    return active_at is None or abs(now - active_at) > lease

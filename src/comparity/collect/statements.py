@@ -102,6 +102,7 @@ STATEMENTS: dict[str, sa.Executable] = {
         )
     ),
     "fresh booklet": _FREE.where(BOOKLET.c.holder.is_(None)),
+    # A time that lies further ahead than a lease was taken from a clock that was wrong.
     "lapsed booklet": _FREE.where(
         sa.func.abs(bindparam("now", type_=sa.Float) - BOOKLET.c.active_at)
         > bindparam("lease", type_=sa.Float)

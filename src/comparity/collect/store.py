@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
-from comparity.collect import participation, upkeep
+from comparity.collect import participation, schema, upkeep
 from comparity.collect.database import (
     hide_password,
     is_postgresql,
@@ -72,15 +73,42 @@ def create_store(address: str | Path, study: StudyDescription, items: Items, *, 
     where = str(address)
     if not is_postgresql(where) and Path(where).exists():
         raise StudyExistsError(where)
-    engine = owner_engine(where)
-    try:
-        if sa.inspect(engine).has_table("study"):
+    with _owning(where) as engine:
+        if _has_study(engine):
             raise StudyExistsError(hide_password(where))
-        migrate(engine)
-        with engine.begin() as connection:
-            upkeep.insert_study(connection, study, items, now)
+        try:
+            migrate(engine)
+            with engine.begin() as connection:
+                upkeep.insert_study(connection, study, items, now)
+        except BaseException:
+            # What holds no study is not left behind.
+            if not is_postgresql(where):
+                engine.dispose()
+                Path(where).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _owning(address: str) -> Iterator[sa.Engine]:
+    """Yield an engine with all rights; say where there is no database that it could be of."""
+    try:
+        engine = owner_engine(address)
+    except sa.exc.ArgumentError as error:
+        raise NoStudyError(hide_password(address), "an address that cannot be read") from error
+    try:
+        yield engine
+    except (sa.exc.OperationalError, sa.exc.DatabaseError) as error:
+        reason = str(error.orig).partition("\n")[0]
+        raise NoStudyError(hide_password(address), reason) from error
     finally:
         engine.dispose()
+
+
+def _has_study(engine: sa.Engine) -> bool:
+    if not sa.inspect(engine).has_table("study"):
+        return False
+    with engine.connect() as connection:
+        return connection.execute(sa.select(schema.STUDY.c.id)).first() is not None
 
 
 class Store:
@@ -96,17 +124,14 @@ class Store:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.owner = owner_engine(address)
-        try:
-            if not sa.inspect(self.owner).has_table("study"):
-                raise NoStudyError(hide_password(address), "a database without its tables")
-            if select_version(self.owner, address) != VERSION:
-                migrate(self.owner)
-            with self.owner.begin() as connection:
+        with _owning(address) as engine:
+            if not _has_study(engine):
+                raise NoStudyError(hide_password(address), "a database without one")
+            if select_version(engine, address) != VERSION:
+                migrate(engine)
+            with engine.begin() as connection:
                 self.definition = upkeep.select_study(connection)
-        except BaseException:
-            self.owner.dispose()
-            raise
+        self.owner = owner_engine(address)
         self.study = self.definition.without_attention()
         self._judges = judge_engine(address)
         self._readers = self._judges

@@ -55,9 +55,15 @@ class GroupWriter:
         self._thread.join()
 
     def _write(self) -> None:
-        with self._engine.connect() as connection:
-            while batch := self._next_batch():
-                _run_batch(connection, batch)
+        batch = self._next_batch()
+        while batch:
+            with self._engine.connect() as connection:
+                while batch and _run_batch(connection, batch):
+                    batch = self._next_batch()
+                if batch:
+                    # What a failed commit has left behind goes with its connection.
+                    connection.invalidate()
+                    batch = self._next_batch()
 
     def _next_batch(self) -> list[_Request]:
         """Wait for a request, and return it with all that wait already; nothing at the end."""
@@ -75,20 +81,25 @@ class GroupWriter:
         return batch
 
 
-def _run_batch(connection: sa.Connection, batch: list[_Request]) -> None:
-    """Run requests in one transaction; tell each its answer once all are on the disk."""
+def _run_batch(connection: sa.Connection, batch: list[_Request]) -> bool:
+    """Run requests in one transaction; tell each its answer once all are on the disk.
+
+    Return whether they are.
+    """
     done: list[tuple[Future[Any], Any]] = []
     try:
         with connection.begin():
             for request in batch:
                 _run_one(connection, request, done)
-    except BaseException as error:  # the disk is full, say: nobody's rows were kept
-        for future in {id(r.future): r.future for r in batch}.values():
-            if not future.done():
-                future.set_exception(error)
-        return
+    # The disk is full, say: nobody's rows were kept.
+    except Exception as error:
+        for request in batch:
+            if not request.future.done():
+                request.future.set_exception(error)
+        return False
     for future, answer in done:
         future.set_result(answer)
+    return True
 
 
 def _run_one(
