@@ -91,10 +91,15 @@ def test_many_groups_and_levels_equal_the_double_loop(decimals: int, n_groups: i
 
 
 @TIES
+@pytest.mark.parametrize("at_the_top", [0, 20])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_table_with_one_value_to_a_bin_is_exact(weighted: bool, score_ties: str) -> None:
+def test_a_table_with_one_value_to_a_bin_is_exact(
+    weighted: bool, at_the_top: int, score_ties: str
+) -> None:
+    """The last bin is empty unless few items have the best score."""
     rng = np.random.default_rng(8)
     y, f = rng.integers(0, 6, (2, 4000)).astype(float)
+    f[:at_the_top] = 6
     weights = rng.exponential(size=4000) if weighted else None
     line, tie = line_up(y, f, rng.integers(0, 3, 4000), 3, weights), TIE_VALUE[score_ties]
     ones = np.ones((3, 3))

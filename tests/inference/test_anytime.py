@@ -188,6 +188,13 @@ def test_two_sided_e_values_are_the_integral_over_all_gaps() -> None:
     assert gap.p_value(0.03) >= 1 / gap.e_value(0.03)
 
 
+def test_evidence_too_strong_for_a_number_has_a_large_one() -> None:
+    pivot = compare_by_betting(np.ones(3000), np.zeros(3000), null="equal").pivot
+    assert isinstance(pivot, BettingGap)
+    assert max(pivot.log_e(0.0, side) for side in (-1, 1)) > math.log(np.finfo(float).max)
+    assert 1e300 < pivot.e_value(0.0) < np.inf
+
+
 def test_a_gap_in_few_clusters_is_worth_what_its_t_test_says() -> None:
     """Normal quantiles of tails that the test of one look has without turned signs."""
     fixed = compare(panel(12, 3, n_pairs=2000))

@@ -1,9 +1,7 @@
 """Witnesses: the definition in tests/plain, finite differences, and scipy from elsewhere."""
 
-import math
 from math import log
 
-import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -21,12 +19,7 @@ from comparity.errors import (
     PositionError,
 )
 from comparity.ranking.judgments import judgments_of
-from comparity.ranking.mixture_likelihoods import (
-    LARGEST_LOG_RATIO,
-    MixtureModel,
-    add_mixture,
-    mixture_of,
-)
+from comparity.ranking.mixture_likelihoods import MixtureModel, mixture_of
 from comparity.ranking.rank import rank_frames
 from tests.plain import mixtures
 
@@ -215,27 +208,3 @@ def test_tables_that_name_items_give_the_same_scores() -> None:
     fit = rank_frames(frame, items, model="factorbt", sensitive=["sex"], evaluator="by").ranking
     other = factor_bt(pairs, evaluators=who, sensitive_features=group)
     assert fit.scores == pytest.approx(other.scores)
-
-
-@pytest.mark.parametrize(
-    ("lead", "other", "share"),
-    [(-600.0, -590.0, 0.7), (-590.0, -600.0, 0.7), (-600.0, None, 1.0), (600.0, None, 0.0)],
-)
-def test_chances_too_small_for_a_number_have_their_own_gradient(
-    lead: float, other: float | None, share: float
-) -> None:
-    """By mpmath, which has numbers small enough; without `other` evaluators answer the opposite."""
-    with mpmath.workdps(30):
-        one, two = (1 / (1 + mpmath.exp(-x)) for x in (lead, -lead if other is None else other))
-        chance = share * one + (1 - share) * two
-        of_lead = share * one * (1 - one) - (0 if other else (1 - share) * two * (1 - two))
-        expected = float(mpmath.log(chance)), float(of_lead / chance)
-        of_share = min(float((one - two) / chance), math.exp(LARGEST_LOG_RATIO))
-    columns = 0 if other is None else 1
-    contrast, slopes = np.ones((1, columns)), np.full((1, columns), other or 0.0)
-    rows = (*np.array([[0], [1], [0]]), np.ones(1), contrast)
-    gradient = np.zeros(2), np.zeros(1), np.zeros((1, columns))
-    found = add_mixture(rows, (np.array([lead, 0.0]), np.array([share]), slopes), gradient)
-    assert (found, gradient[0][0]) == pytest.approx(expected, rel=1e-9)
-    if share not in (0.0, 1.0):
-        assert gradient[1][0] == pytest.approx(of_share, rel=1e-9)

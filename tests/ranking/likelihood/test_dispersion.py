@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from comparity import barp, bradley_terry
-from comparity.ranking.likelihood.comparison_rows import ComparisonRows
-from comparity.ranking.likelihood.dispersion import TasteGains, dispersion_of
-from comparity.ranking.likelihood.exact import Inverse
+from comparity.ranking.judgments import judgments_of
+from comparity.ranking.likelihood.comparison_rows import ComparisonRows, rows_of
+from comparity.ranking.likelihood.dispersion import Parts, TasteGains, dispersion_of
+from comparity.ranking.likelihood.exact import Inverse, dense_hessian
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import Penalised, Penalty
 from comparity.ranking.likelihood.passes import Pass
@@ -166,3 +168,18 @@ def test_pairs_that_go_against_the_scores_are_found() -> None:
     assert found.model_fit.rejected
     assert found.model_fit.of == "pair of items"
     assert found.scores == pytest.approx(0, abs=1e-6)
+
+
+def test_leads_in_large_parts_vary_about_as_the_inverse_says() -> None:
+    """Of 80 items that are all compared with each other, whose leads hardly depend on others."""
+    first, second = np.array(list(combinations(range(80), 2))).T
+    judged = judgments_of(np.column_stack([first, second]), n_items=80)
+    rows = rows_of(judged, np.zeros((80, 0), np.int8), seat_by_evaluator=False)
+    penalty = Penalty(scores=0.25, bias=np.zeros((0, 0)))
+    objective = Penalised(pass_over(rows), penalty, np.ones((80, 1)), flat=True)
+    objective.evaluate(np.random.default_rng(3).normal(0, 1, objective.size))
+    inverse = np.linalg.inv(dense_hessian(objective))
+    own = np.diagonal(inverse)
+    expected = own[first] + own[second] - 2 * inverse[first, second]
+    parts = Parts.of(objective, objective.data.weights())
+    assert parts.lead_variances(first, second) == pytest.approx(expected, rel=0.05)

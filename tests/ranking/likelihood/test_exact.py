@@ -10,6 +10,11 @@ import pytest
 from scipy.special import expit
 
 from comparity import barp
+from comparity.ranking.judgments import judgments_of
+from comparity.ranking.likelihood.comparison_rows import rows_of
+from comparity.ranking.likelihood.exact import dense_hessian, few_items
+from comparity.ranking.likelihood.lapses import pass_over
+from comparity.ranking.likelihood.objective import Penalised, Penalty
 from comparity.ranking.result import BiasedRanking
 
 ERRORS = (
@@ -65,6 +70,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("anchor", "choices"), EVERY)
 def test_errors_are_those_of_the_inverse(
     anchor: Any, choices: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -75,6 +81,7 @@ def test_errors_are_those_of_the_inverse(
     alike(quick, barp(**known), rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_group_nobody_compared_changes_nothing_about_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -86,6 +93,7 @@ def test_a_group_nobody_compared_changes_nothing_about_that(
     alike(quick, barp(**known), rel=1e-4)
 
 
+@pytest.mark.long
 def test_the_spread_of_scores_is_that_of_the_inverse(monkeypatch: pytest.MonkeyPatch) -> None:
     known = panel(3) | {"sharpness": "equal"}
     quick = barp(**known)
@@ -95,6 +103,7 @@ def test_the_spread_of_scores_is_that_of_the_inverse(monkeypatch: pytest.MonkeyP
     alike(quick, exact, rel=0.03)
 
 
+@pytest.mark.long
 def test_errors_that_approximations_do_not_tell_are_unknown_not_zero(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,3 +115,27 @@ def test_errors_that_approximations_do_not_tell_are_unknown_not_zero(
     assert any(
         f"{unknown.sum()} of {unknown.size:,} biases have no error" in note for note in found.notes
     )
+
+
+def test_few_items_have_the_errors_of_numpys_inverse() -> None:
+    """With seats and ties, which stand between scores and biases."""
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 8, 400)
+    pairs = np.column_stack([first, (first + rng.integers(1, 8, 400)) % 8])
+    ties, seats = rng.random(400) < 0.2, rng.choice([-1, 1], 400)
+    judged = judgments_of(pairs, evaluators=np.arange(400) % 12, ties=ties, seats=seats)
+    groups = (np.arange(8)[:, None] % 3 == [1, 2]).astype(np.int8)
+    rows = rows_of(judged, groups, seat_by_evaluator=False)
+    objective = Penalised(
+        pass_over(rows),
+        Penalty(scores=0.5, bias=np.eye(2) / 4),
+        np.column_stack([np.ones(8), groups]),
+        flat=True,
+    )
+    objective.evaluate(rng.normal(0, 0.3, objective.size))
+    found, whole = few_items(objective), np.linalg.inv(dense_hessian(objective))
+    assert found is not None
+    # Weights are kept in single precision.
+    assert found.variances == pytest.approx(np.diagonal(whole), rel=1e-4)
+    right = rng.normal(0, 1, (objective.size, 2))
+    assert found.solve(right) == pytest.approx(whole @ right, rel=1e-3, abs=1e-4)

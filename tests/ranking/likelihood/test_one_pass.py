@@ -10,6 +10,12 @@ import pytest
 from scipy.special import expit
 
 from comparity import barp
+from comparity.ranking.judgments import judgments_of
+from comparity.ranking.likelihood.comparison_rows import rows_of
+from comparity.ranking.likelihood.exact import dense_hessian
+from comparity.ranking.likelihood.lapses import pass_over
+from comparity.ranking.likelihood.objective import Penalised, Penalty
+from comparity.ranking.likelihood.one_pass import OnePass
 from comparity.ranking.result import BiasedRanking
 
 SCORE_SD, BIAS_SD = 1.5, 5.0
@@ -186,3 +192,23 @@ def test_an_evaluator_who_says_nothing_leaves_the_levels_of_groups() -> None:
     found = fitted(more)
     assert found.level_standard_errors == pytest.approx(known.level_standard_errors, rel=0.01)
     assert found.mean_bias_standard_errors[0] > 0.9 * BIAS_SD / 6
+
+
+def test_errors_of_scores_know_how_strong_the_prior_of_biases_is() -> None:
+    """Against numpy's inverse; a prior nearly as strong as the comparisons of one evaluator."""
+    n, drawn = 30, world(2, 60, n=30, times=20)
+    judged = judgments_of(drawn.pairs, n_items=n, evaluators=drawn.evaluators)
+    rows = rows_of(judged, drawn.group[:, None].astype(np.int8), seat_by_evaluator=False)
+    basis, point = np.column_stack([np.ones(n), drawn.group]), np.zeros(n + judged.n_evaluators)
+
+    def evaluated(prior: float) -> Penalised:
+        penalty = Penalty(scores=0.5, bias=np.array([[prior]]))
+        objective = Penalised(pass_over(rows), penalty, basis, flat=True)
+        objective.evaluate(point)
+        return objective
+
+    blocks = evaluated(1.0).last.bias_blocks
+    objective = evaluated(0.9 * float(blocks[blocks > 0].min()))
+    within = np.eye(n) - basis @ np.linalg.pinv(basis)
+    exact = within @ np.linalg.inv(dense_hessian(objective))[:n, :n] @ within
+    assert OnePass(objective).scores == pytest.approx(np.diagonal(exact), rel=0.1)
