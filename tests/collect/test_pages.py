@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
@@ -485,6 +486,11 @@ def test_every_page_that_writes_is_limited_and_asks_for_the_secret_or_makes_the_
     assert len(writing) == 7
     assert all(page.limit for page in writing)
     assert [page.path for page in writing if page.guests] == ["/join"]
+
+
+def test_a_handler_is_short() -> None:
+    lengths = {page.handle.__name__: len(getsource(page.handle).splitlines()) for page in PAGES}
+    assert {name: n for name, n in lengths.items() if n > 15 + 2} == {}
 
 
 def test_every_response_has_the_safe_headers(site: Make) -> None:

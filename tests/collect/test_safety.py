@@ -65,6 +65,14 @@ def test_what_is_no_small_form_is_refused(body: bytes, kind: str, status: int) -
     assert status_of(lambda: posted(body, kind)) == status
 
 
+def test_a_form_that_breaks_off_is_refused() -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    assert status_of(lambda: asyncio.run(read_form(Request(scope, receive)))) == 400
+
+
 def test_the_largest_form_that_is_allowed_is_read() -> None:
     assert len(posted(b"a=" + b"x" * (MOST_BYTES - 2))["a"]) == MOST_BYTES - 2
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from comparity.collect.pages import PAGES
 from comparity.collect.rendering import known_language, read_words, render_template
 from comparity.collect.safety import Gatekeeper, Limits, SafeHeaders
-from comparity.collect.visits import Page, Place
+from comparity.collect.visits import Page, Place, cookie_name
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -48,8 +48,13 @@ def create_app(
         There are no words in the study's language.
     """
     language = known_language(store.study.language)
-    gatekeeper = Gatekeeper(limits or Limits())
-    place = Place(store=store, clock=clock, gatekeeper=gatekeeper, language=language)
+    place = Place(
+        store=store,
+        clock=clock,
+        gatekeeper=Gatekeeper(limits or Limits()),
+        language=language,
+        cookie=cookie_name(store.study),
+    )
     routes = [Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES]
     handlers = {
         HTTPException: partial(_show_error, language),

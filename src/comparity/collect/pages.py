@@ -267,5 +267,5 @@ PAGES = (
     Page(path="/ahead", method="GET", handle=show_ahead),
     Page(path="/picture/{key}", method="GET", handle=show_picture),
     Page(path="/item/{assignment}/{side}/{place}", method="GET", handle=show_snippet),
-    Page(path="/static/{name}", method="GET", handle=show_static, guests=True),
+    Page(path="/static/{name}", method="GET", handle=show_static, guests=True, asks_who=False),
 )

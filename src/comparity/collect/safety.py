@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -76,15 +77,19 @@ async def read_form(request: Request) -> dict[str, str]:
     Raises
     ------
     HTTPException
-        413 for more than 16 kB or 40 fields, 415 for another type, 400 for text that is not UTF-8.
+        413 for more than 16 kB or 40 fields, 415 for another type, 400 for text that is not UTF-8
+        and for a form that breaks off.
     """
     if request.headers.get("content-type", FORM).split(";")[0].strip().lower() != FORM:
         raise HTTPException(415, "bad_form")
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, "too_large")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_BYTES:
+                raise HTTPException(413, "too_large")
+    except ClientDisconnect as error:
+        raise HTTPException(400, "bad_form") from error
     try:
         text = body.decode("utf-8")
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")

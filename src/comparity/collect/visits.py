@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from comparity.collect.judge import Judge
     from comparity.collect.store import Store
+    from comparity.collect.study import StudyDescription
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 MONTH = 30 * 24 * 3600
@@ -52,17 +53,18 @@ REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the app stands: its store, its clock, who may come in, and its language."""
+    """Where the app stands: its store, its clock, who may come in, its language and its cookie."""
 
     store: Store
     clock: Callable[[], float]
     gatekeeper: Gatekeeper
     language: str
+    cookie: str
 
-    @property
-    def cookie(self) -> str:
-        """The name of the cookie, which other studies on the same host do not share."""
-        return f"judge_{hashlib.sha256(self.store.study.to_json().encode()).hexdigest()[:8]}"
+
+def cookie_name(study: StudyDescription) -> str:
+    """Return the name of the cookie, which other studies on the same host do not share."""
+    return f"judge_{hashlib.sha256(study.to_json().encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +145,8 @@ class Page:
         Visit in, response out. It runs in a thread, so that it may wait for the store.
     guests : bool
         Whether it is shown to somebody without a valid token, too.
+    asks_who : bool
+        Whether the judge is looked up; what is the same for everybody needs none.
     limit : {"judge", "join"} or None
         Whose limit a request counts against; every page that writes has one.
     """
@@ -151,6 +155,7 @@ class Page:
     method: Literal["GET", "POST"]
     handle: Callable[[Visit], Response]
     guests: bool = False
+    asks_who: bool = True
     limit: Literal["judge", "join"] | None = None
 
     async def answer(self, place: Place, request: Request) -> Response:
@@ -163,7 +168,7 @@ class Page:
         return await read_form(request)
 
     def _answer(self, place: Place, request: Request, form: Mapping[str, str]) -> Response:
-        visit = begin_visit(place, request, form)
+        visit = begin_visit(place, request, form, asks_who=self.asks_who)
         if visit.judge is None and not self.guests:
             raise HTTPException(403, "unknown_link")
         if self.method == "POST" and not self.guests:
@@ -181,11 +186,13 @@ class Page:
             raise HTTPException(status, words) from error
 
 
-def begin_visit(place: Place, request: Request, form: Mapping[str, str]) -> Visit:
+def begin_visit(
+    place: Place, request: Request, form: Mapping[str, str], *, asks_who: bool
+) -> Visit:
     """Read who asks, by the token in the address or else in the cookie."""
     token = request.path_params.get("token") or request.cookies.get(place.cookie, "")
     now = place.clock()
-    judge = _find_judge(place, address_of(request), token, now) if token else None
+    judge = _find_judge(place, address_of(request), token, now) if token and asks_who else None
     return Visit(
         place=place,
         now=now,
