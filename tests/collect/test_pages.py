@@ -218,6 +218,29 @@ def test_a_closed_study_says_so_and_stores_nothing_more(site: Make) -> None:
     assert study.outcomes() == []
 
 
+def test_a_pair_that_was_held_too_long_is_told_to_be_another_judges(site: Make) -> None:
+    study = site(judges=1, lease_minutes=5.0)
+    slow = study.judging()
+    form = slow.form("/judgment")
+    study.now += 6 * 60
+    quick = study.judging()
+    assert quick.press("/judgment", outcome="left").status_code == 200
+    assert slow.send(form, outcome="right").status_code == 409
+    assert "given to someone else" in slow.response.text
+    assert slow.open("/").status_code == 200
+    assert study.outcomes() == ["left"]
+
+
+def test_a_clock_that_goes_back_stops_nobody(site: Make) -> None:
+    study = site()
+    visitor = study.judging()
+    study.now -= 10_000
+    assert visitor.press("/judgment", outcome="left").status_code == 200
+    study.now += 1_000_000
+    assert visitor.press("/judgment", outcome="right").status_code == 200
+    assert study.outcomes() == ["left", "right"]
+
+
 def test_pictures_are_served_by_ids_that_tell_nothing(site: Make) -> None:
     pictures = {
         f"picture{place:09d}": Picture(media_type="image/png", data=png(place))
