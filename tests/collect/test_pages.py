@@ -19,7 +19,9 @@ from comparity.collect.pages import PAGES, STATIC
 from comparity.collect.safety import HEADERS, ITEM_POLICY, Limits, form_secret
 from comparity.collect.store import Store, open_store
 from comparity.errors import OptionError
+from tests.collect.conftest import MakeStore
 from tests.collect.page_studies import CHECKS, SECRETS, png, write_study
+from tests.collect.studies import NOW
 from tests.collect.visitors import Visitor
 
 JSON = {"accept": "application/json"}
@@ -111,6 +113,17 @@ def test_a_whole_study_by_plain_forms(site: Make) -> None:
     assert len(seen) == len({*seen}) >= 6
     assert study.outcomes() == ["left", *["right"] * len(seen)]
     assert "CODE-7" in visitor.response.text
+
+
+def test_pages_are_the_same_on_every_database(make_store: MakeStore) -> None:
+    study = Site(make_store(each=5, judges=2, practice=1, consent="Do you agree?"), now=NOW)
+    visitor = study.judging()
+    visitor.press("/judgment", outcome="left")
+    visitor.open("/")
+    while "Thank you" not in visitor.page.heading:
+        visitor.press("/judgment", outcome="right")
+    assert study.outcomes() == ["left", *["right"] * (len(study.outcomes()) - 1)]
+    assert len(study.outcomes()) > 5
 
 
 def test_an_open_link_makes_a_judge_who_brings_ids_along(site: Make) -> None:
