@@ -142,3 +142,18 @@ def test_the_command_refuses_what_it_does_not_understand(
     assert run(str(log), str(other)) == 2
     assert "--format" in capsys.readouterr().err
     assert run(str(log), "--format", "llmbar") == 2
+
+
+def test_of_many_judges_the_busiest_are_shown_and_people_are_asked_for() -> None:
+    rows = [
+        {"question_id": f"q{prompt}", "model_a": "m", "model_b": "n", "judge": f"w{judge}"}
+        | {"winner": "model_a" if (prompt + judge) % 3 else "model_b", "turn": 1}
+        for judge in range(25)
+        for prompt in range(3 + judge)
+    ]
+    audit = audit_judges(rows)
+    assert [one.name for one in audit.busiest[:2]] == ["w24", "w23"]
+    told = str(audit)
+    assert "and 5 more rows" in told
+    assert "if these are people" in told
+    assert "if these are people" not in str(audit_judges(rows, people=["w*"]))

@@ -11,15 +11,14 @@ from comparity.judges.answerers import MOST_OPPONENTS
 from comparity.judges.contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
-from comparity.judges.result import JudgesAudit
+from comparity.judges.result import MOST_SHOWN, JudgesAudit
 from comparity.judges.wins import Lean
 from comparity.reports.heat import HeatMap
 from comparity.reports.sections import MISSING, Grid, clip, count, interval, p_value, rate, signed
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
-# Fewest judges of which a matrix shows more than a table.
-FEWEST_FOR_MATRIX = 3
-MOST_TESTS = 15
+# Fewest judges of which a matrix shows more than a table, and rows of tests.
+FEWEST_FOR_MATRIX, MOST_TESTS = 3, 15
 LEAN_WORDS = {VIOLATED: "leans", WITHIN: WITHIN, UNDECIDED: UNDECIDED}
 
 
@@ -271,8 +270,9 @@ def _judge_grid(audit: JudgesAudit) -> Grid:
                 _share_cell(one.first),
                 _share_cell(one.longer),
             )
-            for one in audit.judges
+            for one in audit.busiest
         ),
+        most=MOST_SHOWN,
     )
 
 
@@ -289,9 +289,10 @@ def _order_grid(audit: JudgesAudit) -> Grid:
                 p_value(one.seat_p_adjusted),
                 _share_cell(one.repeats),
             )
-            for one in audit.judges
+            for one in audit.busiest
             if one.twins is not None
         ),
+        most=MOST_SHOWN,
     )
 
 

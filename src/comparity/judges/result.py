@@ -22,6 +22,9 @@ from comparity.results.result import Result, frame_of_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_SHOWN = 20
+"""Judges that are shown one by one where there is little room."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSummary:
@@ -146,6 +149,13 @@ class JudgesAudit(Result):
     level: float
     margin: float
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def busiest(self) -> tuple[JudgeSummary, ...]:
+        """The judges in their order; of many those with most judgments first."""
+        if len(self.judges) <= MOST_SHOWN:
+            return self.judges
+        return tuple(sorted(self.judges, key=lambda one: -one.judgments))
 
     def section(self) -> Section:
         """Return what is told of the judges."""

@@ -27,7 +27,9 @@ ALPHA = 0.05
 # A judge that fails more often than this biases rates enough to be told first.
 MANY_MISSING = 0.02
 MOST_SENTENCES = 12
+"""Judges with a sentence of their own; of more, those with most judgments."""
 MOST_UNDECIDED = 3
+MOST_NAMED = 6
 # Of two orders fewer than half with one verdict: a coin would be as good.
 FEWEST_CONSISTENT = 0.5
 LEAN_TITLES = {
@@ -141,7 +143,7 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
     for reading in audit.readings:
         yield f"Read {reading_line(reading)}."
     seats = {one.judge: one for one in audit.leans if one.kind == "seat"}
-    for judge in audit.judges[:MOST_SENTENCES]:
+    for judge in audit.busiest[:MOST_SENTENCES]:
         yield judge_sentence(judge, seats.get(judge.name))
     if len(audit.judges) > MOST_SENTENCES:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
@@ -153,6 +155,16 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
         yield (
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
             "better."
+        )
+
+
+def _many(audit: JudgesAudit) -> Iterator[str]:
+    """Yield that people are told of together, where judges are as many as people are."""
+    if not any(one.persons for one in audit.judges) and len(audit.judges) > MOST_SENTENCES:
+        yield (
+            f"{several(len(audit.judges), 'judge')}: if these are people, name them with --people "
+            "(such as --people 'worker*'); they are then told of together, and others are compared "
+            "with them."
         )
 
 
@@ -209,11 +221,17 @@ def _drift_sentence(drift: Drift) -> str:
     return f"{agree}; {f'what changed: {told}' if found else 'no change beyond chance is found'}."
 
 
+def _list_names(names: list[str]) -> str:
+    """Return the first names of a list, and how many there are besides."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {count(more)} more" if more > 0 else "")
+
+
 def _advice(audit: JudgesAudit) -> Iterator[str]:
     leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
     if leaning:
         yield (
-            f"{', '.join(leaning)}: the seat decides some pairs (exact test over prompts, "
+            f"{_list_names(leaning)}: the seat decides some pairs (exact test over prompts, "
             "corrected for the number of judges). Ask in both orders and count a changed winner "
             "as a tie."
         )
@@ -224,8 +242,8 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
     ]
     if once:
         yield (
-            f"{', '.join(once)}: every pair was judged in one order only, so inconsistency cannot "
-            "be told. Ask some pairs in both orders."
+            f"{_list_names(once)}: every pair was judged in one order only, so inconsistency "
+            "cannot be told. Ask some pairs in both orders."
         )
     coins = [
         clip(one.name)
@@ -234,7 +252,7 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
     ]
     if coins:
         yield (
-            f"{', '.join(coins)}: fewer than half of the verdicts stay when the answers change "
+            f"{_list_names(coins)}: fewer than half of the verdicts stay when the answers change "
             "seats. Leave this judge out, or change its prompt."
         )
     for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
@@ -245,18 +263,19 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
         ]
         if names:
             yield (
-                f"{', '.join(names)}: a lean to {toward}. Read the ranks without leans, or correct "
-                "by votes of people."
+                f"{_list_names(names)}: a lean to {toward}. Read the ranks without leans, or "
+                "correct by votes of people."
             )
     yield from _uneven_agreement(audit)
     yield from _undecided(audit)
+    yield from _many(audit)
     failing = [
         clip(one.name)
         for one in audit.judges
         if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
     ]
     if failing:
-        yield f"{', '.join(failing)}: many judgments are missing; see by group where it fails."
+        yield f"{_list_names(failing)}: many judgments are missing; see by group where it fails."
     beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
     if not beside and not any(one.persons for one in audit.judges):
         yield (
