@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from comparity.cli import main
+from comparity.reports.outlines import OUTLINES, fill_outline
 from comparity.reports.page import page, read_results
 from tests.browser.conftest import CHECKING, SCREENS, Look, Once, failures, program, ran
 from tests.browser.results import extremes
@@ -39,6 +40,8 @@ def pages(printer: Printer, once: Once) -> dict[str, Path]:
         together = read_results([printer(name).path for name in TOGETHER])
         named = {f"<i>{name}</i>": result for name, result in together.items()}
         sources["combined"] = page(named, title="Everything <at> once")
+        impact = read_results([printer("impact").path])
+        sources |= {f"rule_{one}": page({"": fill_outline(one, impact)}) for one in OUTLINES}
         for name, source in sources.items():
             (folder / f"{name}.html").write_text(source, encoding="utf-8")
         with pytest.raises(SystemExit) as left:

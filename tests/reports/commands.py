@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,10 @@ COMMANDS = {
     "training for parity": f"train {TRAINED} --goal statistical_parity,marginal --seed 2",
     "weights": "weights people.csv --label hired --sensitive sex,town --output w.csv",
     "gate": "gate policy.toml",
+    "any moment": f"comparative {RANKED} --score score --anytime",
+    "impact": "impact people.csv --selected model --sensitive sex,town --four-fifths",
+    "judges": "judges votes.jsonl --show-text",
+    "chosen pairs": "pairs judged.csv --item id --sensitive sex --judges 4 --budget 60 --seed 1",
 }
 """What is typed; an underscore stands for a space within a word."""
 
@@ -146,6 +151,23 @@ def judgments(table: polars.DataFrame, n: int) -> polars.DataFrame:
     )
 
 
+def votes(n: int) -> str:
+    """Return votes of two people and two judges on answers of three models, with their texts."""
+    rng = np.random.default_rng(9)
+    models = ["<b>gpt-4", "claude & co", "男"]
+    rows = []
+    for prompt, (one, two) in product(range(n), ((0, 1), (1, 2), (2, 0))):
+        texts = ["**Yes** " + "word " * int(size) for size in rng.integers(5, 90, 2)]
+        row = {"question_id": prompt, "turn": 1, "model_a": models[one], "model_b": models[two]}
+        for side, text in zip("ab", texts, strict=True):
+            row[f"conversation_{side}"] = [{"role": "assistant", "content": text}]
+        lead = rng.normal()
+        for judge in ("expert_1", "expert_2", "<judge> 1", "gpt-4"):
+            winner = "model_a" if lead + rng.logistic(0, 0.5) > 0 else "model_b"
+            rows.append(json.dumps(row | {"judge": judge, "winner": winner}))
+    return "\n".join(rows)
+
+
 @pytest.fixture(scope="session")
 def printer(tmp_path_factory: pytest.TempPathFactory) -> Printer:
     """Return a function that runs a command once, in a folder with the files."""
@@ -156,6 +178,7 @@ def printer(tmp_path_factory: pytest.TempPathFactory) -> Printer:
     table.head(40).write_csv(folder / "judged.csv")
     judgments(table.head(40), 900).write_csv(folder / "judgments.csv")
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
+    (folder / "votes.jsonl").write_text(votes(40), encoding="utf-8")
 
     def printed(words: list[str]) -> str:
         out = io.StringIO()
