@@ -53,6 +53,53 @@ MORGAN_STANLEY_RACE: Published = {
 }
 MORGAN_STANLEY_SEX: Published = {"Female": (86561, 0.379, 0.966), "Male": (159121, 0.392, 1.0)}
 
+# The example in the rule itself, 6 RCNY § 5-301 (b): applicants, selected, impact ratio.
+RULE_SEX = {"Male": (1390, 667, 1.0), "Female": (1181, 555, 0.979)}
+RULE_RACE = {
+    "Hispanic": (408, 204, 0.97),
+    "White": (797, 412, 1.0),
+    "Black": (390, 170, 0.84),
+    "Pacific Islander": (119, 52, 0.85),
+    "Asian": (616, 302, 0.95),
+    "Native American": (41, 18, 0.85),
+    "Two or more": (213, 96, 0.87),
+}
+RULE_BOTH = {
+    "Hispanic men": (205, 90, 0.841),
+    "Hispanic women": (190, 82, 0.827),
+    "White men": (412, 215, 1.0),
+    "Black men": (226, 95, 0.806),
+    "Pacific Islander men": (87, 37, 0.815),
+    "Asian men": (321, 167, 0.997),
+    "Native American men": (24, 11, 0.878),
+    "Men of two or more": (115, 52, 0.866),
+    "White women": (385, 197, 0.981),
+    "Black women": (164, 75, 0.876),
+    "Pacific Islander women": (32, 15, 0.898),
+    "Asian women": (295, 135, 0.877),
+    "Native American women": (17, 7, 0.789),
+    "Women of two or more": (98, 44, 0.860),
+}
+
+
+@pytest.mark.parametrize(
+    ("example", "printed"),
+    # Some of the ratios are of rates that were rounded before.
+    [(RULE_SEX, 6e-4), (RULE_RACE, 6e-3), (RULE_BOTH, 6e-4)],
+    ids=["sex", "race", "both"],
+)
+def test_ratios_are_those_of_the_example_in_the_rule(
+    example: dict[str, tuple[int, int, float]], printed: float
+) -> None:
+    names = np.repeat([*example], [n for n, _, _ in example.values()])
+    hits = np.concatenate([np.arange(n) < hits for n, hits, _ in example.values()])
+    found = impact_ratios(hits, sensitive_features=names, min_share=0).tables[0]
+    assert {one.group for one in found.groups} == {*example}
+    for one in found.groups:
+        n, selected, ratio = example[one.group]
+        assert (one.n, one.hits) == (n, selected)
+        assert one.ratio == pytest.approx(ratio, abs=printed)
+
 
 def table(published: Published, min_share: float) -> ImpactTable:
     sizes = [n for n, _, _ in published.values()]
