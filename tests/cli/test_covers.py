@@ -48,3 +48,28 @@ def test_what_cannot_be_shown_is_refused(
     outcome = run("separation", rows, *ASKED, *given)
     assert outcome.status == 2
     assert said in outcome.err
+
+
+def test_a_page_has_the_date_of_today_unless_that_is_not_wanted(
+    run: Run, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    html = rows.with_suffix(".html")
+    run("separation", rows, *ASKED, "--html", html)
+    assert "Date: 1970-01-02" in html.read_text(encoding="utf-8")
+    run("separation", rows, *ASKED, "--html", html, "--date", "none")
+    assert "Date: not stated" in html.read_text(encoding="utf-8")
+
+
+def test_a_bundle_has_no_date_unless_one_is_named(
+    run: Run, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = rows.with_suffix(".json")
+    found.write_text(run("separation", rows, *ASKED, "--json").out, encoding="utf-8")
+    bundle = rows.with_suffix(".zip")
+    written = []
+    for epoch in ("86400", "172800"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+        run("report", found, "--bundle", bundle)
+        written.append(bundle.read_bytes())
+    assert written[0] == written[1]

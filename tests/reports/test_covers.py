@@ -17,7 +17,7 @@ from comparity.results.audit import Audit
 
 
 def test_a_page_says_who_ran_it_and_when_or_that_nobody_said(audit: Audit) -> None:
-    assert "Date: not stated · Run by: not stated" in page(audit)
+    assert "Date: not stated · Run by: not stated" in page(audit, cover=Cover())
     told = page(audit, cover=Cover(title="T & U", author="Ada <A>", date="2026-11-17"))
     assert "Date: 2026-11-17 · Run by: Ada &lt;A&gt;" in told
     assert "<h1>T &amp; U</h1>" in told
@@ -76,6 +76,7 @@ def test_dates_are_those_given_or_of_today(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     before = datetime.now(UTC).date().isoformat()
     assert before <= read_date("today") <= datetime.now(UTC).date().isoformat()
+    assert read_date("none") == ""
     with pytest.raises(OptionError, match="17\\.11\\.2026"):
         read_date("17.11.2026")
 

@@ -13,7 +13,13 @@ import pytest
 
 from comparity import comparative_separation, pairwise_accuracy, separation
 from comparity.inference.gap_tests import Interval, Recorded
-from comparity.reports.statements import POINTS, foremost_test, gap_in_words, statement
+from comparity.reports.statements import (
+    POINTS,
+    foremost_test,
+    further_statement,
+    gap_in_words,
+    statement,
+)
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import audit_frame
@@ -117,6 +123,27 @@ def test_the_test_that_decided_comes_first() -> None:
     assert foremost is not None
     assert foremost.null == "TPR(f) = TPR(m)"
     assert audit.finding == VIOLATED != UNDECIDED
+
+
+def test_the_largest_gap_is_told_whichever_error_it_is_of() -> None:
+    frame = decisions({"f": 690, "m": 800})
+    # Of those who are not good all women are turned down, and half of the men are not.
+    hired = np.where((frame["sex"] == "f") & (frame["good"] == 0), 0, frame["hired"])
+    said = statement(separation(frame["good"], hired, sensitive_features=frame["sex"].to_list()))
+    assert said.startswith("Where the label is no, the model's decision is yes for 0 of 100")
+    assert "The gap is 50 points" in said
+
+
+def test_a_violation_of_the_other_error_rate_is_told_second() -> None:
+    frame = decisions({"f": 690, "m": 800})
+    sex = frame["sex"].to_list()
+    assert further_statement(separation(frame["good"], frame["hired"], sensitive_features=sex)) == (
+        ""
+    )
+    hired = np.where((frame["sex"] == "f") & (frame["good"] == 0), 0, frame["hired"])
+    both = separation(frame["good"], hired, sensitive_features=sex)
+    assert "is yes for 69 of 100 in group f" in further_statement(both)
+    assert str(both).index("for 0 of 100") < str(both).index("for 69 of 100")
 
 
 def test_nothing_is_said_where_nothing_was_tested() -> None:

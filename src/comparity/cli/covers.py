@@ -25,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 COVER: dict[str, str] = {
     "title": "Title of the page.",
     "author": "Who ran this; shown on the page.",
-    "date": "Date on the page: 'today', or such as 2026-11-17.",
+    "date": "Date on the page, such as 2026-11-17: by default today, 'none' leaves it out.",
     "logo": "Picture on the page: a PNG, JPEG, GIF or SVG file.",
 }
 """Options by name, with their help."""
@@ -39,20 +39,22 @@ def cover_options(command: Command) -> Command:
     return command
 
 
-def take_cover(given: dict[str, Any], html: Path | None) -> Cover:
-    """Take the options of a cover out of those of a command; they are for a page alone."""
+def take_cover(given: dict[str, Any], html: Path | None, bundle: Path | None = None) -> Cover:
+    """Take the options of a cover out of those of a command; they are for a page alone.
+
+    A bundle has the same bytes whenever it is made, so that it has no date unless one is named.
+    """
     # Imported here so that --help stays quick.
     from pathlib import Path
 
-    from comparity.reports.cover import Cover, read_date, read_logo
+    from comparity.reports.cover import NO_DATE, TODAY, Cover, read_date, read_logo
 
     known = {name: value for name in COVER if (value := given.pop(name, None))}
-    if known and html is None:
+    if known and html is None and bundle is None:
         raise click.UsageError(f"--{next(iter(known))} belongs to a page: name it with --html.")
-    if "date" in known:
-        known["date"] = read_date(known["date"])
+    known["date"] = read_date(known.get("date", TODAY if bundle is None else NO_DATE))
     if "logo" in known:
-        if html is not None and is_same_file(html, Path(known["logo"])):
+        if any(is_same_file(one, Path(known["logo"])) for one in (html, bundle) if one):
             raise click.UsageError("--html would write over --logo.")
         known["logo"] = read_logo(Path(known["logo"]))
     return Cover(**known)

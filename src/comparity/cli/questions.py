@@ -291,7 +291,7 @@ def gate(
     from comparity.gate.section import markdown as markdown_text
     from comparity.reports.page import page
 
-    cover = take_cover(given, html or bundle)
+    cover = take_cover(given, html, bundle)
     try:
         plan = read_policy(policy)
         for output in (junit, sarif, markdown, html, bundle):

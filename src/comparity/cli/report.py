@@ -62,7 +62,7 @@ def report(
     from comparity.reports.outlines import blank_facts
 
     _check_options(results, template, facts, blank, policy, bundle)
-    cover = take_cover(given, html or bundle)
+    cover = take_cover(given, html, bundle)
     if blank is not None and template is not None:
         write_text(blank, blank_facts(template))
         click.echo(f"wrote {blank}", err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Interval
+from comparity.reports.advice import IMPACT_STEPS
 from comparity.reports.charts import Axis, Mark, Row, RowChart, Tick, shorten_label
 from comparity.reports.plots import draw
 from comparity.reports.sections import (
@@ -163,6 +164,7 @@ def _section(found: ImpactRatios) -> Section:
         charts=tuple(_chart(found, table) for table in found.tables),
         grids=tuple(_grid(found, table) for table in found.tables),
         lists={"What to know": list(_notes(found))},
+        steps=IMPACT_STEPS,
     )
 
 

@@ -45,6 +45,8 @@ from comparity.reports.sections import (
 MOST_GROUPS = 6
 # Columns by their names in the provenance, and what they are called where nobody named them.
 WORDS = {"label": "the label", "prediction": "the decision"}
+ANSWERS = {"true positive rate": "yes", "false positive rate": "no"}
+"""Rates of decisions by what the label says."""
 
 
 METRIC = ("metric", "value", "interval", "range", "value is", "interval is")
@@ -83,9 +85,10 @@ def _(card: Scorecard) -> Section:
 
 
 def _rates_in_words(card: Scorecard) -> Iterator[str]:
-    """Say in numbers that people repeat how often those with a positive label are selected."""
-    found = next((one for one in card.spreads if one.name == "true positive rate"), None)
-    if found is None or not math.isfinite(found.gap):
+    """Say the larger gap of the two error rates in numbers that people repeat."""
+    told = [one for one in card.spreads if one.name in ANSWERS and math.isfinite(one.gap)]
+    found = max(told, key=lambda one: one.gap, default=None)
+    if found is None:
         return
     data = card.provenance.get("data")
     # A file that was written elsewhere may hold anything there.
@@ -94,9 +97,10 @@ def _rates_in_words(card: Scorecard) -> Iterator[str]:
     (low_group, low), *_, (high_group, high) = sorted(found.rates.items(), key=lambda one: one[1])
     ends = found.gap_interval
     yield visible(
-        f"Where {label} is yes, {model} is yes for {100 * low:.0f} of 100 in group {low_group} and "
-        f"for {100 * high:.0f} of 100 in group {high_group}. The gap is {100 * found.gap:.0f} "
-        f"points ({percent(ends.level)} interval {100 * ends.low:.0f} to {100 * ends.high:.0f})."
+        f"Where {label} is {ANSWERS[found.name]}, {model} is yes for {100 * low:.0f} of 100 in "
+        f"group {low_group} and for {100 * high:.0f} of 100 in group {high_group}. The gap is "
+        f"{100 * found.gap:.0f} points ({percent(ends.level)} interval {100 * ends.low:.0f} to "
+        f"{100 * ends.high:.0f})."
     )
 
 

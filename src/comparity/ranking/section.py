@@ -14,6 +14,7 @@ from comparity.ranking.pictures import LEVEL, bias_picture, if_equal, rank_chart
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.ranking.sentences import sentences_on
+from comparity.reports.advice import LEAN_STEPS
 from comparity.reports.charts import Chart
 from comparity.reports.sections import (
     Grid,
@@ -48,6 +49,7 @@ def section(result: Ranking | RankedPanel) -> Section:
         charts=tuple(_charts(ranking, biases, places)),
         grids=tuple(_grids(panel, biases, places)),
         lists={"Notes": [visible(note) for note in _notes(ranking)]},
+        steps=LEAN_STEPS if biases else (),
     )
 
 

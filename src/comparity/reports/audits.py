@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import Needed
+from comparity.reports.advice import next_steps
 from comparity.reports.audit_tables import audit_grids
 from comparity.reports.charts import (
     KINDS,
@@ -33,7 +34,7 @@ from comparity.reports.sections import (
     signed,
     sizes,
 )
-from comparity.reports.statements import statement
+from comparity.reports.statements import further_statement, statement
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -84,6 +85,8 @@ def audit_sentences(audit: Audit) -> Iterator[str]:
     told = statement(audit)
     if told:
         yield told
+    if further := further_statement(audit):
+        yield further
     if not told or len(audit.tests) > 1:
         yield explanation(audit)
     yield basis(audit)
@@ -350,4 +353,5 @@ def audit_section(audit: Audit) -> Section:
         charts=gap_charts(audit),
         grids=tuple(audit_grids(audit)),
         lists=audit_lists(audit),
+        steps=tuple(next_steps(audit)),
     )

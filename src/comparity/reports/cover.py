@@ -1,6 +1,9 @@
 """What a page says about itself: title, date, who ran it, the overall verdict, and the data.
 
-A date is on a page only where one was asked for, so that the same call writes the same file.
+A page has the date of the day on which it was made. Where the same call is to write the same bytes
+on another day, ``SOURCE_DATE_EPOCH`` (seconds since 1970, as in reproducible builds) says
+which day that is, ``--date`` names one, and ``--date none`` leaves it out. Bundles, which promise
+the same bytes, have a date only where one is named.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from comparity.errors import FileAccessError, OptionError
 from comparity.reports.sections import clip, count, several
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN, Result
 
-TODAY = "today"
+TODAY, NO_DATE = "today", "none"
 LOGOS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".svg": "svg+xml"}
 LARGEST_LOGO = 2**20
 NOT_STATED = "not stated"
@@ -70,11 +73,15 @@ class Cover:
 def read_date(text: str) -> str:
     """Return a date as year, month and day; ``today`` is the day of ``SOURCE_DATE_EPOCH`` or now.
 
+    ``none`` is no date.
+
     Examples
     --------
     >>> read_date("2026-11-17")
     '2026-11-17'
     """
+    if text == NO_DATE:
+        return ""
     if text == TODAY:
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
         now = datetime.now(UTC)
@@ -85,7 +92,7 @@ def read_date(text: str) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
-        allowed = [repr(TODAY), "a date such as '2026-11-17'"]
+        allowed = [repr(TODAY), repr(NO_DATE), "a date such as '2026-11-17'"]
         raise OptionError("date", text, allowed) from error
 
 

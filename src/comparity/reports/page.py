@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from comparity.errors import FileAccessError, ForeignResultError
 from comparity.errors.spelling import visible
 from comparity.reports.charts import KINDS
-from comparity.reports.cover import Cover, data_facts, overall_verdict
+from comparity.reports.cover import TODAY, Cover, data_facts, overall_verdict, read_date
 from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
 from comparity.reports.sections import Section, clip
 from comparity.results.dropped import dropped_sentence
@@ -47,9 +47,10 @@ def page(
     title : str, optional
         Title of the page, where it shows more than one result and its cover has none.
     cover : Cover, optional
-        What stands above the results: title, date, who ran it, a logo.
+        What stands above the results: title, date, who ran it, a logo. By default the date of
+        today, or that of ``SOURCE_DATE_EPOCH``; ``Cover()`` has none.
     """
-    cover = cover or Cover()
+    cover = cover or Cover(date=read_date(TODAY))
     heading = visible(cover.title or title)
     named = result if isinstance(result, Mapping) else {"": result}
     shown = {name: one.section() for name, one in named.items()}
@@ -217,6 +218,7 @@ def _pieces(section: Section) -> Iterator[str]:
         yield from (grid.title, *grid.header)
         yield from (cell for row in grid.rows for cell in row)
     yield from (line for lines in section.lists.values() for line in lines)
+    yield from section.steps
 
 
 def sources_of(content: Mapping[str, Any]) -> tuple[str, ...]:

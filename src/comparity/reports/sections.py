@@ -53,6 +53,8 @@ class Section:
         Tables.
     lists : mapping of str to list of str
         What is told in lines, by title.
+    steps : tuple of str
+        What to do about it, for pages, whose readers decide.
     """
 
     headline: str
@@ -62,6 +64,7 @@ class Section:
     signs: tuple[Grid, ...] = ()
     grids: tuple[Grid, ...] = ()
     lists: Mapping[str, list[str]] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ SIGNS = {
     "agreement": "agree",
     "pairwise accuracy": "agree",
 }
+ERROR_RATES = ("true positive rate", "false positive rate")
 MOST_DIGITS = 3
 
 
@@ -87,8 +88,29 @@ class Side(NamedTuple):
 def statement(audit: Audit) -> str:
     """Say what the test that decided found; nothing where nothing was tested."""
     test = foremost_test(audit)
-    if test is None:
+    return "" if test is None else _statement_on(audit, test)
+
+
+def further_statement(audit: Audit) -> str:
+    """Say what else is violated of the two error rates, if the largest gap is one of the other."""
+    first = foremost_test(audit)
+    told = _error_rate(audit, first) if first is not None else ""
+    if audit.finding != VIOLATED or not told:
         return ""
+    found = [test for test in audit.tests if test.finding == VIOLATED and test.pivot is not None]
+    others = [test for test in found if _error_rate(audit, test) not in ("", told)]
+    other = max(others, key=lambda test: abs(test.gap), default=None)
+    return "" if other is None else _statement_on(audit, other)
+
+
+def _error_rate(audit: Audit, test: JudgedGap) -> str:
+    """Return which of the two error rates a test compares; nothing for anything else."""
+    sides = compared_sides(audit, test)
+    name = sides[0].estimate.name if sides else ""
+    return name if name in ERROR_RATES else ""
+
+
+def _statement_on(audit: Audit, test: JudgedGap) -> str:
     scale = DEVIATIONS if "differential" in audit.notion else POINTS
     sides = compared_sides(audit, test)
     told = _rates_in_words(audit, *sides, scale.digits(test, audit.margin)) if sides else ""
@@ -97,13 +119,9 @@ def statement(audit: Audit) -> str:
 
 
 def foremost_test(audit: Audit) -> JudgedGap | None:
-    """Return the test with the largest gap among those that have the finding of the audit.
-
-    Of error rates, those of people whose label is yes come first: they are who is turned down.
-    """
+    """Return the test with the largest gap among those that have the finding of the audit."""
     tested = [test for test in audit.tests if test.pivot is not None]
     deciding = [test for test in tested if test.finding == audit.finding] or tested
-    deciding = [test for test in deciding if "TPR(" in test.null] or deciding
     return max(deciding, key=lambda test: abs(test.gap), default=None)
 
 
