@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,13 +166,14 @@ def _serve(address: str, host: str, port: int, rate: str, proxy: str | None) -> 
     with _open(address) as store:
         import uvicorn
 
-        app = import_module("comparity.collect.app")
-        limits = import_module("comparity.collect.safety").Limits(judge=rate)
+        from comparity.collect.app import create_app
+        from comparity.collect.safety import Limits
+
         click.echo(f"serving {store.study.title!r} at http://{host}:{port}", err=True)
         if store.study.open_link:
             click.echo(f"everyone may join at http://{host}:{port}/join", err=True)
         uvicorn.run(
-            app.create_app(store, limits=limits),
+            create_app(store, limits=Limits(judge=rate)),
             host=host,
             port=port,
             proxy_headers=True,

@@ -157,18 +157,17 @@ def record_comprehension(connection: sa.Connection, judge: int, *, passed: bool,
     return int(_ask(connection, "progress", me=judge).one().tries)
 
 
-def select_assignments(
-    connection: sa.Connection, study: StudyDescription, judge: int
-) -> list[Assignment] | None:
-    """Return the pair that is shown and the one after it; None where some are to be given out."""
+def select_assignment(
+    connection: sa.Connection, study: StudyDescription, judge: int, *, ahead: int
+) -> Assignment | Literal["not given out"] | None:
+    """Return the pair that is shown, or one ahead of it, if it was given out."""
     row = _ask(connection, "progress", me=judge).one()
-    state = _state_of(row, study)
-    if state not in ("practice", "judging", "break", "done"):
-        return []
+    if _state_of(row, study) not in ("practice", "judging", "break", "done"):
+        return None
     rows = _open_pairs(connection, study, row)
     if not rows or any(one.public_id is None for one in rows):
-        return None
-    return [_assignment(connection, study, row, one, place) for place, one in enumerate(rows)]
+        return "not given out"
+    return _assignment(connection, study, row, rows[ahead], ahead) if ahead < len(rows) else None
 
 
 def _open_pairs(connection: sa.Connection, study: StudyDescription, row: Any) -> Sequence[Any]:
@@ -286,17 +285,16 @@ def insert_judgment(
 ) -> tuple[Receipt, GivenOut]:
     """Keep an answer, once, and give out the next pair; say whether there is one."""
     _lock(connection, judge)
-    known = _ask(connection, "answered assignment", public_id=assignment, me=judge).first()
+    asked = {"public_id": assignment, "client_id": client_id, "me": judge}
+    known = _ask(connection, "answered assignment", **asked).first()
     if known is None:
         raise UnknownAssignmentError
     practice = known.booklet is None
     told = _practice_answer(connection, known.pair, outcome) if practice else {}
-    repeated = _ask(connection, "earlier judgment", me=judge, client_id=client_id).first()
-    if repeated is not None or known.turn % 2:
+    if known.is_repeated or known.turn % 2:
         return Receipt(is_new=False, **told), "given"
-    row = _ask(connection, "progress", me=judge).one()
-    if row.closed_at is not None:
-        raise ClosedStudyError(row.closed_at)
+    if known.closed_at is not None:
+        raise ClosedStudyError(known.closed_at)
     if not practice:
         _hold(connection, judge, known, now)
     added = _ask(

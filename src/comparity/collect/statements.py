@@ -125,19 +125,18 @@ STATEMENTS: dict[str, sa.Executable] = {
         JUDGMENTS.c.judge == _ME, JUDGMENTS.c.client_id == bindparam("client_id")
     ),
     "answered assignment": sa.select(
-        *(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair, PAIRS.c.booklet, BOOKLET.c.holder),
+        *(ASSIGNMENTS.c.id, ASSIGNMENTS.c.pair, PAIRS.c.booklet, STUDIES.c.closed_at),
         sa.select(sa.func.count())
         .select_from(JUDGMENTS)
         .where(JUDGMENTS.c.assignment == ASSIGNMENTS.c.id)
         .scalar_subquery()
         .label("turn"),
         _answered(PAIRS.c.id, 0).label("is_answered"),
+        sa.exists(JUDGMENTS.c.id)
+        .where(JUDGMENTS.c.judge == _ME, JUDGMENTS.c.client_id == bindparam("client_id"))
+        .label("is_repeated"),
     )
-    .select_from(
-        ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair).outerjoin(
-            BOOKLET, BOOKLET.c.id == PAIRS.c.booklet
-        )
-    )
+    .select_from(ASSIGNMENTS.join(PAIRS, PAIRS.c.id == ASSIGNMENTS.c.pair).join(STUDIES, sa.true()))
     .where(ASSIGNMENTS.c.public_id == bindparam("public_id"), ASSIGNMENTS.c.judge == _ME),
     "practice answer": sa.select(PRACTICE.c.expected, PRACTICE.c.note).where(
         PRACTICE.c.id == bindparam("pair")

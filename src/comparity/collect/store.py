@@ -214,21 +214,21 @@ class Store:
 
     def next_assignment(self, judge: Judge, *, now: float) -> Assignment | None:
         """Return the pair a judge is to judge, the same until it is; None where none is left."""
-        found = self._assignments(judge, now)
-        return found[0] if found else None
+        return self._assignment(judge, now, ahead=0)
 
     def upcoming_assignment(self, judge: Judge, *, now: float) -> Assignment | None:
         """Return the pair after the next, to be fetched ahead; None where there is none."""
-        found = self._assignments(judge, now)
-        return found[1] if len(found) > 1 else None
+        return self._assignment(judge, now, ahead=1)
 
-    def _assignments(self, judge: Judge, now: float) -> list[Assignment]:
-        select = partial(participation.select_assignments, study=self.study, judge=judge.id)
+    def _assignment(self, judge: Judge, now: float, *, ahead: int) -> Assignment | None:
+        select = partial(
+            participation.select_assignment, study=self.study, judge=judge.id, ahead=ahead
+        )
         found = self._read(select)
-        if found is None:
+        if found == "not given out":
             self._give_out(judge, now)
             found = self._read(select)
-        return found or []
+        return found if isinstance(found, Assignment) else None
 
     def _give_out(self, judge: Judge, now: float) -> None:
         give_out = partial(participation.give_out, study=self.study, judge=judge.id, now=now)
