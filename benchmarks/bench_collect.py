@@ -32,7 +32,8 @@ from comparity.collect.items import Items
 from comparity.collect.options import CollectOptions
 from comparity.collect.store import create_store, open_store
 from comparity.collect.study import study_of
-from tests.collect.crowd import Crowd, cookie_name, running_server
+from comparity.collect.visits import cookie_name
+from tests.collect.crowd import Crowd, running_server
 from tests.collect.postgres import running_cluster, why_not
 
 MOST = 20_000
@@ -57,7 +58,7 @@ def make_study(address: str, judges: int) -> tuple[list[str], str]:
     create_store(address, study_of(options), items, now=time.time())
     with open_store(address) as store:
         tokens = [token for _, token in store.insert_judges(judges, now=time.time())]
-        return tokens, cookie_name(store)
+        return tokens, cookie_name(store.study)
 
 
 async def judge_for(crowd: Crowd, tokens: list[str], seconds: float) -> float:

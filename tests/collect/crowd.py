@@ -19,11 +19,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlencode
 
 from comparity.collect.safety import form_secret
-from comparity.collect.visits import Place
 
 ASSIGNMENT = re.compile(rb'name="assignment" value="([\w-]+)"')
 LOOK = "/ahead?instead=present"
@@ -138,12 +136,6 @@ class Crowd:
 
 
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-def cookie_name(store: object) -> str:
-    """Return the name of a study's cookie."""
-    facts: dict[str, Any] = {"store": store, "clock": time.time, "gatekeeper": None}
-    return Place(**facts, language="en").cookie
 
 
 def free_port() -> int:

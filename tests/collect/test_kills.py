@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from comparity.collect import schema
 from comparity.collect.store import create_store, open_store
-from tests.collect.crowd import Crowd, cookie_name, gather_crowd, running_server
+from comparity.collect.visits import cookie_name
+from tests.collect.crowd import Crowd, gather_crowd, running_server
 from tests.collect.studies import small_items, small_study
 from tests.collect.test_machine import check_counts
 
@@ -26,7 +27,7 @@ def kill_and_compare(address: str, kills: int) -> int:
     create_store(address, study, small_items(200), now=time.time())
     with open_store(address) as store:
         tokens = [token for _, token in store.insert_judges(JUDGES, now=time.time())]
-        cookie = cookie_name(store)
+        cookie = cookie_name(store.study)
     with running_server(address) as server:
         crowd = Crowd(port=server.port, cookie=cookie)
         asyncio.run(gather_crowd(crowd, tokens, server=server, kills=kills, most=40))

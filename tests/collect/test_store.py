@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from threading import Thread
 
@@ -491,3 +492,13 @@ def test_a_study_that_cannot_be_drawn_leaves_nothing_behind(address: str) -> Non
     create_store(address, small_study(), small_items(), now=NOW)
     with open_store(address) as store:
         assert tokens(store, 1)
+
+
+def test_judges_who_come_at_once_hold_different_pairs(make_store: MakeStore) -> None:
+    store = make_store(judges=8)
+    people = tokens(store, 8)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda token: shown(store, token).public_id, people))
+    assert len({*found}) == 8
+    holders = [one.holder for one in rows(store, schema.BOOKLET)]
+    assert sorted(holders) == list(range(1, 9))
