@@ -21,7 +21,7 @@ from comparity.inference.agreement_tests import (
     moments_of,
     sides_of,
 )
-from comparity.inference.dealt_pairs import DealtPairs, permute
+from comparity.inference.dealt_pairs import DealtPairs, Part, compare_means, permute
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import (
     FEW_ITEMS,
@@ -33,7 +33,14 @@ from tests.plain.item_permutation import size_of_gap, size_of_means
 
 CELLS = tuple(Cell(better, worse) for better in "ab" for worse in "ab")
 CONTRASTS = family_of_cells("ab").tested
-SIDES = [sides_of(contrast) for contrast in CONTRASTS]
+GAPS = [compare_means(sides_of(contrast)) for contrast in CONTRASTS]
+ROWS = [tuple(Cell(group, other) for other in "ab") for group in "ab"]
+COLUMNS = [tuple(Cell(other, group) for other in "ab") for group in "ab"]
+POOLED = [
+    (Part(1.0, ROWS[0]), Part(-1.0, ROWS[1])),
+    tuple(Part(k, side[g]) for g, k in ((0, 0.5), (1, -0.5)) for side in (ROWS, COLUMNS)),
+]
+"""Pairs with a better item of either group, and symmetric accuracies, where a cell counts twice."""
 
 
 def judged(n_items: int, n_pairs: int, seed: int, *, ties: bool = True) -> JudgedPairs:
@@ -63,12 +70,12 @@ def listed(pairs: DealtPairs) -> list[tuple[int, int, float]]:
 @given(st.integers(0, 10**6), st.sampled_from(["disagree", "half"]))
 def test_permuted_statistics_are_those_of_all_ways_to_deal_out_groups(seed: int, ties: str) -> None:
     pairs = deal_judgments(judged(6, 30, seed), ties)
-    drawn, _ = permute(pairs, SIDES, 400)
-    for sides, sizes in zip(SIDES, drawn, strict=True):
+    drawn, _ = permute(pairs, GAPS + POOLED, 400)
+    for gap, sizes in zip(GAPS + POOLED, drawn, strict=True):
         possible = []
         for chosen in combinations(range(6), 3):
             group = ["a" if item in chosen else "b" for item in range(6)]
-            possible.append(size_of_gap(listed(pairs), group, [1.0] * 6, *sides))
+            possible.append(size_of_gap(listed(pairs), group, [1.0] * 6, gap))
         # 400 draws of 20 ways leave none out (probability 20 * 0.95^400 < 1e-7).
         seen, known = (np.unique(np.minimum(one, 1e6).round(6)) for one in (sizes, possible))
         np.testing.assert_allclose(seen, known)
@@ -95,14 +102,14 @@ def test_weights_go_with_groups_and_strata_are_kept(weight: list[float], ties: b
         for two in permutations(range(3, 7)):
             source = [*one, *two]
             names, held = ["ab"[code] for code in pairs.group[source]], pairs.weight[source]
-            size = size_of_gap(listed(pairs), names, held.tolist(), *SIDES[0])
+            size = size_of_gap(listed(pairs), names, held.tolist(), GAPS[0])
             possible.add(round(min(size, 1e6), 6))
-    (sizes,), _ = permute(pairs, SIDES[:1], 500)
+    (sizes,), _ = permute(pairs, GAPS[:1], 500)
     found = np.unique(np.minimum(sizes, 1e6).round(6))
     np.testing.assert_allclose(found, sorted(possible), atol=1e-6)
 
 
-WITHIN_SIDES = [((Cell("a", "a"),), (Cell("b", "b"),))]
+WITHIN = [compare_means(((Cell("a", "a"),), (Cell("b", "b"),)))]
 
 
 def within_groups(seed: int, weight: list[float]) -> DealtPairs:
@@ -133,7 +140,7 @@ def test_items_that_met_their_own_group_alone_are_dealt_out_by_their_means(
         dealt = [names[item] for item in source], [weight[item] for item in source]
         size = size_of_means(listed(pairs), names, dealt[0], weight, dealt[1])
         possible.append(round(size, 6))
-    (sizes,), _ = permute(pairs, WITHIN_SIDES, 2000)
+    (sizes,), _ = permute(pairs, WITHIN, 2000)
     found = set(sizes.round(6).tolist())
     assert found <= set(possible)
     # A share of dealings that is drawn 2,000 times has a standard error of at most 0.012.
@@ -143,7 +150,7 @@ def test_items_that_met_their_own_group_alone_are_dealt_out_by_their_means(
 
 def test_the_error_of_rates_within_groups_is_twice_that_of_means_of_items() -> None:
     pairs = within_groups(5, [1.0] * 7)
-    _, (error,) = permute(pairs, WITHIN_SIDES, 1)
+    _, (error,) = permute(pairs, WITHIN, 1)
     squares = []
     for code in range(2):
         rows = pairs.group[pairs.better] == code
@@ -163,8 +170,8 @@ def test_an_error_that_knows_of_evaluators_is_kept() -> None:
         for one in usual
     ]
     deal = partial(deal_judgments, pairs, "disagree")
-    one = check_by_permutation(wider, SIDES, sharing, deal)
-    two = check_by_permutation(wider, SIDES, sharing, deal, only_items=False)
+    one = check_by_permutation(wider, GAPS, sharing, deal)
+    two = check_by_permutation(wider, GAPS, sharing, deal, only_items=False)
     checked = [place for place, test in enumerate(two) if METHOD in test.method]
     assert checked
     assert all(two[place].p_value > one[place].p_value for place in checked)
@@ -172,11 +179,11 @@ def test_an_error_that_knows_of_evaluators_is_kept() -> None:
 
 def test_the_observed_error_is_that_of_the_definition() -> None:
     pairs = deal_judgments(judged(30, 200, 8), "half")
-    _, errors = permute(pairs, SIDES, 1)
+    _, errors = permute(pairs, GAPS, 1)
     group = ["ab"[code] for code in pairs.group]
     tests = compare_shared(judged(30, 200, 8).shared_counts(), CONTRASTS, score_ties="half")
-    for sides, error, test in zip(SIDES, errors, tests, strict=True):
-        size = size_of_gap(listed(pairs), group, [1.0] * 30, *sides)
+    for gap, error, test in zip(GAPS, errors, tests, strict=True):
+        size = size_of_gap(listed(pairs), group, [1.0] * 30, gap)
         assert abs(test.gap) / error == pytest.approx(size)
 
 
@@ -184,7 +191,7 @@ def test_the_order_of_items_changes_nothing() -> None:
     pairs = judged(40, 300, 1)
     places = np.random.default_rng(2).permutation(40)
     moved = replace(pairs, better=places[pairs.better], worse=places[pairs.worse])
-    one, two = (permute(deal_judgments(each, "half"), SIDES, 99)[0] for each in (pairs, moved))
+    one, two = (permute(deal_judgments(each, "half"), GAPS, 99)[0] for each in (pairs, moved))
     assert one == pytest.approx(two)
 
 
@@ -201,7 +208,7 @@ def check(pairs: JudgedPairs) -> tuple[list[GapTest], list[GapTest]]:
     counts = pairs.shared_counts()
     usual, sharing = compare_shared(counts, CONTRASTS), moments_of(counts, "disagree")
     deal = partial(deal_judgments, pairs, "disagree")
-    return usual, check_by_permutation(usual, SIDES, sharing, deal)
+    return usual, check_by_permutation(usual, GAPS, sharing, deal)
 
 
 def test_skewness_is_that_of_the_sums_of_items() -> None:
@@ -244,7 +251,7 @@ def test_groups_of_many_items_are_not_permuted() -> None:
     counts = pairs.shared_counts()
     tests = compare_shared(counts, CONTRASTS)
     sharing = moments_of(counts, "disagree")
-    assert check_by_permutation(tests, SIDES, sharing, lambda: None) == tests
+    assert check_by_permutation(tests, GAPS, sharing, lambda: None) == tests
 
 
 def test_beyond_the_draws_the_tail_is_that_of_a_normal_distribution() -> None:

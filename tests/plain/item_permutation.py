@@ -15,27 +15,26 @@ def size_of_gap(
     judgments: Sequence[tuple[int, int, float]],
     group: Sequence[str],
     weight: Sequence[float],
-    first: Sequence[Cell],
-    second: Sequence[Cell],
+    parts: Sequence[tuple[float, Sequence[Cell]]],
 ) -> float:
-    """Return the gap of the mean rates of two sides over its standard error without a gap."""
-    sides = {cell: 1 / len(first) for cell in first} | {cell: -1 / len(second) for cell in second}
-    rows = [
-        (i, j, hit, Cell(group[i], group[j]), weight[i] * weight[j])
-        for i, j, hit in judgments
-        if Cell(group[i], group[j]) in sides
-    ]
-    n = {cell: sum(w for *_, c, w in rows if c == cell) for cell in sides}
-    if not all(n.values()):
+    """Return a sum of rates times coefficients, over its standard error where it is zero.
+
+    Each rate is that of all judgments in some cells together.
+    """
+    rows = [(i, j, hit, Cell(group[i], group[j]), weight[i] * weight[j]) for i, j, hit in judgments]
+    n = [sum(w for *_, cell, w in rows if cell in cells) for _, cells in parts]
+    if not all(n):
         return float("inf")
-    rate = {cell: sum(w * hit for _, _, hit, c, w in rows if c == cell) / n[cell] for cell in sides}
-    gap = sum(k * rate[cell] for cell, k in sides.items())
-    scale = sum(k**2 / n[cell] for cell, k in sides.items())
-    null = {c: min(max(rate[c] - gap * k / n[c] / scale, 0.0), 1.0) for c, k in sides.items()}
+    hits = [sum(w * hit for _, _, hit, cell, w in rows if cell in cells) for _, cells in parts]
+    places = range(len(parts))
+    k = [coefficient for coefficient, _ in parts]
+    gap = sum(k[p] * hits[p] / n[p] for p in places)
+    scale = sum(k[p] ** 2 / n[p] for p in places)
+    null = [min(max(hits[p] / n[p] - gap * k[p] / n[p] / scale, 0.0), 1.0) for p in places]
     by_item = dict.fromkeys(range(len(group)), 0.0)
     own = 0.0
     for i, j, hit, cell, w in rows:
-        residual = w * sides[cell] / n[cell] * (hit - null[cell])
+        residual = w * sum(k[p] / n[p] * (hit - null[p]) for p in places if cell in parts[p][1])
         by_item[i] += residual
         by_item[j] += residual
         own += residual**2

@@ -30,7 +30,7 @@ from comparity.inference.agreement_tests import (
     moments_of,
     sides_of,
 )
-from comparity.inference.dealt_pairs import DealtPairs
+from comparity.inference.dealt_pairs import DealtPairs, compare_means
 from comparity.inference.dyadic import compare_cells
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
@@ -108,7 +108,8 @@ def allow_for_items(
         return found
     deal = partial(deal_judgments, pairs, score_ties, weights)
     alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
-    return check_by_permutation(found, sides, sharing, deal, only_items=alone)
+    gaps = list(map(compare_means, sides))
+    return check_by_permutation(found, gaps, sharing, deal, only_items=alone)
 
 
 def _third_cumulants(

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,35 @@ from comparity.inference.pivots import NOTHING
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Sides = tuple[tuple[Cell, ...], tuple[Cell, ...]]
+Sides = tuple[Sequence[Cell], Sequence[Cell]]
 
 AT_ONCE = 2**16
 """Items times permutations that are worked out together: some arrays of so many fit a cache."""
 
 DENSE_SHARE = 0.05
 """Tables with a larger share of filled places are held as arrays: products are faster."""
+
+
+class Part(NamedTuple):
+    """Cells whose pairs are pooled into one rate, and the coefficient of that rate in a gap."""
+
+    coefficient: float
+    cells: tuple[Cell, ...]
+
+
+def compare_means(sides: Sides) -> tuple[Part, ...]:
+    """Return the gap between the means of the cells' rates on two sides.
+
+    Examples
+    --------
+    >>> compare_means([[Cell("a", "a"), Cell("b", "b")], [Cell("a", "b")]])[0]
+    Part(coefficient=0.5, cells=(Cell(better='a', worse='a'),))
+    """
+    return tuple(
+        Part(sign / len(side), (cell,))
+        for sign, side in zip((1, -1), sides, strict=True)
+        for cell in side
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -190,43 +212,47 @@ class _Dealt:
             squares = tables.sums(tables.squares, self.squared)
         self.own = [(*one, square) for one, square in zip(own, squares, strict=True)]
 
-    def statistics(self, sides: Sides) -> tuple[Floats, Floats]:
+    def statistics(self, parts: Sequence[Part]) -> tuple[Floats, Floats]:
         """Return the gap of every dealing, and its variance where there is no gap."""
-        cells = [(self.code[cell.better], self.code[cell.worse]) for side in sides for cell in side]
         n, hits = (
-            np.array([_products(self.member[a], self.as_better[b][of]) for a, b in cells])
+            np.array([sum(self._sum(cell, of) for cell in one.cells) for one in parts])
             for of in range(2)
         )
-        coefficient = np.repeat([1 / len(sides[0]), -1 / len(sides[1])], list(map(len, sides)))
+        coefficient = np.array([one.coefficient for one in parts])
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Dealings that leave a cell empty have no gap, and count as extreme ones.
+            # Dealings that leave a part empty have no gap, and count as extreme ones.
             gap = coefficient @ (hits / n)
             share = coefficient[:, None] / n
             rates = hits / n - gap * share / (share * coefficient[:, None]).sum(axis=0)
             rates = np.clip(rates, 0.0, 1.0)
-            parts = list(zip(cells, rates, share, strict=True))
             sums: Floats = np.zeros(self.member[0].shape)
-            for one in parts:
-                self._add_residuals(sums, *one)
-            own = np.sum([self._own(*one) for one in parts], axis=0)
+            own = np.zeros(self.member[0].shape[1])
+            for cell in dict.fromkeys(cell for one in parts for cell in one.cells):
+                held = [place for place, one in enumerate(parts) if cell in one.cells]
+                # A hit adds this much to the gap, and every judgment takes that away.
+                gain, cost = share[held].sum(axis=0), (share * rates)[held].sum(axis=0)
+                self._add_residuals(sums, cell, gain, cost)
+                own += self._own(cell, gain, cost)
             return gap, np.maximum(_products(sums, sums) - own, own)
 
-    def _add_residuals(
-        self, sums: Floats, cell: tuple[int, int], rate: Floats, share: Floats
-    ) -> None:
+    def _sum(self, cell: Cell, of: int) -> Floats:
+        """Return the trials or the hits of one cell."""
+        better, worse = self.code[cell.better], self.code[cell.worse]
+        return _products(self.member[better], self.as_better[worse][of])
+
+    def _add_residuals(self, sums: Floats, cell: Cell, gain: Floats, cost: Floats) -> None:
         """Add the sum of the residuals of each item in one cell."""
-        better, worse = cell
+        better, worse = self.code[cell.better], self.code[cell.worse]
         for one, of in ((better, self.as_better[worse]), (worse, self.as_worse[better])):
-            part = of[1] - rate * of[0]
-            part *= share
+            part = gain * of[1] - cost * of[0]
             part *= self.member[one]
             sums += part
 
-    def _own(self, cell: tuple[int, int], rate: Floats, share: Floats) -> Floats:
+    def _own(self, cell: Cell, gain: Floats, cost: Floats) -> Floats:
         """Return the sum of the squares of the residuals of all judgments in one cell."""
-        own = self.squared[cell[0]]
-        trials, hits, squares = (_products(own, one) for one in self.own[cell[1]])
-        return share**2 * (squares - 2 * rate * hits + rate**2 * trials)
+        own = self.squared[self.code[cell.better]]
+        trials, hits, squares = (_products(own, one) for one in self.own[self.code[cell.worse]])
+        return gain**2 * squares - 2 * gain * cost * hits + cost**2 * trials
 
 
 class _DealtMeans:
@@ -246,15 +272,15 @@ class _DealtMeans:
         self.member = pairs.group[source]
         self.code = {group: code for code, group in enumerate(pairs.groups)}
 
-    def statistics(self, sides: Sides) -> tuple[Floats, Floats]:
+    def statistics(self, parts: Sequence[Part]) -> tuple[Floats, Floats]:
         """Return the gap between two groups in every dealing, and its variance."""
         gap, variance = np.zeros((2, self.member.shape[1]))
-        for sign, (cell, *_) in zip((1, -1), sides, strict=True):
+        for coefficient, (cell, *_) in parts:
             worth = self.worth * (self.member == self.code[cell.better])
             share = worth / np.maximum(worth.sum(axis=0), NOTHING)
             mean = (share * self.value).sum(axis=0)
-            gap += sign * mean
-            variance += (share**2 * (self.value - mean) ** 2).sum(axis=0)
+            gap += coefficient * mean
+            variance += coefficient**2 * (share**2 * (self.value - mean) ** 2).sum(axis=0)
         return gap, variance
 
 
@@ -265,8 +291,8 @@ def _products(one: Floats, two: Floats) -> Floats:
     return np.asarray(np.einsum("ij,ij->j", one, two))
 
 
-def permute(pairs: DealtPairs, sides: Sequence[Sides], draws: int) -> tuple[Floats, Floats]:
-    """Return the sizes of statistics of dealt out data, by contrast, and the standard errors.
+def permute(pairs: DealtPairs, gaps: Sequence[Sequence[Part]], draws: int) -> tuple[Floats, Floats]:
+    """Return the sizes of statistics of dealt out data, by gap, and the standard errors.
 
     Standard errors are those of the data where there is no gap. The same data get the same
     dealings, in whatever order items come; other data get others, since one set of dealings for all
@@ -276,7 +302,7 @@ def permute(pairs: DealtPairs, sides: Sequence[Sides], draws: int) -> tuple[Floa
     deal: Callable[[Codes], _Dealt | _DealtMeans]
     deal = partial(_DealtMeans, pairs) if pairs.is_separate else partial(_Dealt, _Tables(pairs))
     seen = deal(np.arange(len(pairs))[:, None])
-    errors = np.array([np.sqrt(seen.statistics(one)[1][0]) for one in sides])
+    errors = np.array([np.sqrt(seen.statistics(one)[1][0]) for one in gaps])
     if pairs.is_separate:
         # Both items of a pair are of the group: its rate varies twice as much as a mean of items.
         errors *= 2
@@ -284,7 +310,7 @@ def permute(pairs: DealtPairs, sides: Sequence[Sides], draws: int) -> tuple[Floa
     part, found = max(1, AT_ONCE // max(len(pairs), 1)), []
     for start in range(0, draws, part):
         dealt = deal(pairs.deal(min(part, draws - start), rng))
-        found.append(np.array([_sizes(*dealt.statistics(one)) for one in sides]))
+        found.append(np.array([_sizes(*dealt.statistics(one)) for one in gaps]))
     return np.concatenate(found, axis=1), errors
 
 

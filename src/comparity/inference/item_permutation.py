@@ -42,7 +42,8 @@ variance that items account for, and not the chance of single judgments. Items a
 group has few of them and this is above 0.015. Skewness is taken over items of all groups: a small
 group that happens to hold no bad item shows none, which is when the normal test fails.
 
-With cells :math:`c` of better group :math:`a` and worse group :math:`b`, coefficients :math:`k_c`,
+With cells :math:`c` of better group :math:`a` and worse group :math:`b` (or several cells pooled
+into one rate, as in marginal accuracies), coefficients :math:`k_c`,
 trials :math:`n_c` and rates :math:`r_c`, :math:`d = \sum_c k_c r_c`. Its variance is taken where
 there is no gap, at the rates nearest to the observed ones by trials,
 
@@ -73,7 +74,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from comparity.counts.pairs import Sharing
-from comparity.inference.dealt_pairs import DENSE_SHARE, DealtPairs, Sides, permute
+from comparity.inference.dealt_pairs import DENSE_SHARE, DealtPairs, Part, permute
 from comparity.inference.gap_tests import GapTest, Interval, Pivot, Reference
 from comparity.inference.permuted_means import SLOPE, TOLERATED
 from comparity.inference.pivots import NOTHING, NullGap
@@ -171,7 +172,7 @@ class BothTests:
 
 def check_by_permutation(
     tests: Sequence[GapTest],
-    sides: Sequence[Sides],
+    gaps: Sequence[Sequence[Part]],
     sharing: Sharing,
     pairs_of: Callable[[], DealtPairs | None],
     *,
@@ -183,8 +184,8 @@ def check_by_permutation(
     ----------
     tests : sequence of GapTest
         The usual tests.
-    sides : sequence of two tuples of Cell
-        The cells whose mean rates each test compares.
+    gaps : sequence of sequences of Part
+        The rates that each test compares.
     sharing : Sharing
         Judgments by cell.
     pairs_of : callable
@@ -198,7 +199,7 @@ def check_by_permutation(
     few = [
         place
         for place, test in enumerate(tests)
-        if test.pivot is not None and _items_of_a_group(sharing, sides[place]) < FEW_ITEMS
+        if test.pivot is not None and _items_of_a_group(test, sharing, gaps[place]) < FEW_ITEMS
     ]
     if not few:
         return found
@@ -209,14 +210,14 @@ def check_by_permutation(
     few = [
         place
         for place in few
-        if skewness * _weight_of_skewness(tests[place], sharing, sides[place]) > TOLERATED
+        if skewness * _weight_of_skewness(tests[place], sharing, gaps[place]) > TOLERATED
     ]
     if not few:
         return found
     draws = _affordable_draws(pairs, len(few))
     if not draws:
         return found
-    sizes, errors = permute(pairs, [sides[place] for place in few], draws)
+    sizes, errors = permute(pairs, [gaps[place] for place in few], draws)
     for place, drawn, error in zip(few, np.sort(sizes, axis=1), errors.tolist(), strict=True):
         test = found[place]
         assert test.pivot is not None
@@ -236,23 +237,24 @@ def check_by_permutation(
     return found
 
 
-def _items_of_a_group(sharing: Sharing, sides: Sides) -> float:
-    """Return the evenly used items of a group that the scarcest cell rests on."""
+def _items_of_a_group(test: GapTest, sharing: Sharing, gap: Sequence[Part]) -> float:
+    """Return the evenly used items of a group that the scarcest rate rests on."""
+    if any(len(part.cells) > 1 for part in gap):
+        # The other item of such a pair is of any group; those of the rarer role are few.
+        return float(test.smallest_role or 0)
     items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
     # Pairs across groups share their items between two groups.
-    return min(
-        float(items[cell]) / (1 + (cell.better != cell.worse)) for side in sides for cell in side
-    )
+    return min(float(items[cell]) / (1 + (cell.better != cell.worse)) for _, (cell,) in gap)
 
 
-def _weight_of_skewness(test: GapTest, sharing: Sharing, sides: Sides) -> float:
+def _weight_of_skewness(test: GapTest, sharing: Sharing, gap: Sequence[Part]) -> float:
     r"""Return how much a one-sided level of 0.05 is off for each unit of skewness of items.
 
     See the module: :math:`(2 z^2 + 1) \varphi(z) s^{3/2} / (6 \sqrt n)`.
     """
     variance = test.standard_error**2
     share = min(test.shared_variance / variance, 1.0) if variance > NOTHING else 1.0
-    return float(SLOPE * share**1.5 / math.sqrt(_items_of_a_group(sharing, sides)))
+    return float(SLOPE * share**1.5 / math.sqrt(max(_items_of_a_group(test, sharing, gap), 1.0)))
 
 
 def _affordable_draws(pairs: DealtPairs, contrasts: int) -> int:

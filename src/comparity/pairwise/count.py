@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import AllPairs, all_pairs, merge_cells
+from comparity.counts.all_pairs import (
+    AllPairs,
+    all_pairs,
+    column_marginals,
+    merge_cells,
+    row_marginals,
+)
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
@@ -21,8 +27,9 @@ from comparity.inference.agreement_tests import (
     CellContrast,
     contrasts_of_groups,
     contrasts_of_order,
+    sides_of,
 )
-from comparity.inference.dealt_pairs import DealtPairs
+from comparity.inference.dealt_pairs import DealtPairs, Part, compare_means
 from comparity.inference.dyadic import rate_covariance, rate_interval
 from comparity.inference.gap_tests import RateEstimate
 from comparity.pairwise.options import PairwiseOptions
@@ -209,6 +216,30 @@ def kinds_of_pairs(options: PairwiseOptions, groups: tuple[str, ...]) -> list[tu
     return kinds
 
 
+def compared_rates(
+    options: PairwiseOptions, groups: tuple[str, ...], others: Sequence[str]
+) -> list[tuple[Part, ...]]:
+    """Return the rates that each test compares, in the order of the tests."""
+    gaps = [compare_means(sides_of(contrast)) for contrast in contrasts_of(options, groups)]
+    if options.continuous:
+        return gaps
+    rows, columns = (
+        [tuple(cells) for cells in marginals(groups, others).values()]
+        for marginals in (row_marginals, column_marginals)
+    )
+    two = list(combinations(range(len(groups)), 2))
+    if "marginal" in options.notions:
+        gaps += [(Part(1.0, rows[i]), Part(-1.0, rows[j])) for i, j in two]
+    if "symmetric" in options.notions:
+        gaps += [
+            tuple(
+                Part(sign / 2, side[g]) for sign, g in ((1, i), (-1, j)) for side in (rows, columns)
+            )
+            for i, j in two
+        ]
+    return gaps
+
+
 class ItemRoles:
     """Which items are the better or the worse ones of some pair, by the groups of both."""
 
@@ -258,24 +289,24 @@ class ItemRoles:
 def deal_pairs(
     items: LabelledItems, options: PairwiseOptions, score_ties: str = ""
 ) -> DealtPairs | None:
-    """Return all pairs of items of which those with the same label may change groups.
+    """Return all pairs of items, and which items may change groups with each other.
 
-    Under separation these are exchangeable. Gaps then have mean zero if labels have the same
-    (weighted) distribution in every group, or two values only; otherwise, and where pairs are too
-    many or weigh by their difference, nothing is returned.
+    Under separation these are items with the same label. Gaps then have mean zero if labels have
+    the same (weighted) distribution in every group, or two values only. Where they have neither
+    and no item is weighted, raw accuracies are compared, and items change groups together with
+    their labels. Nothing is returned for other weights, and where pairs are too many, of one query
+    or weigh by their difference. Items in no group stay where they are.
     """
-    kept = items.group < len(items.groups)
-    label, score, group = items.label[kept], items.score[kept], items.group[kept]
+    label, score, group, groups = _columns(items)
     alike = items.query is None and items.value is None and options.pair_weight == "equal"
-    if not alike or len(label) > MOST_ITEMS_TO_DEAL or items.n_levels > MOST_LEVELS:
+    if not alike or len(label) > MOST_ITEMS_TO_DEAL:
         return None
-    weight = np.ones(len(label)) if items.weight is None else items.weight[kept]
-    levels, stratum = np.unique(label, return_inverse=True)
-    mass = np.zeros((len(items.groups), len(levels)))
-    np.add.at(mass, (group, stratum), weight)
-    shares = mass / mass.sum(axis=1, keepdims=True)
-    if len(levels) > 2 and np.ptp(shares, axis=0).max() > ROUNDING:
-        return None
+    weight = np.ones(len(label)) if items.weight is None else items.weight
+    stratum = np.unique(label, return_inverse=True)[1]
+    if not _labels_agree(items, stratum, weight):
+        if items.weight is not None:
+            return None
+        stratum = np.zeros_like(stratum)
     better, worse = np.nonzero(label[:, None] > label)
     order = np.sign(score[better] - score[worse]).astype(np.int64)
     return DealtPairs(
@@ -285,9 +316,21 @@ def deal_pairs(
         trials=np.ones(len(better)),
         group=group,
         weight=weight,
-        stratum=stratum,
-        groups=items.groups,
+        stratum=np.where(group < len(items.groups), stratum, stratum.max() + 1 + stratum),
+        groups=groups,
     )
+
+
+def _labels_agree(items: LabelledItems, level: NDArray[np.int64], weight: Matrix) -> bool:
+    """Return whether labels have two values, or the same distribution in every group."""
+    if items.n_levels <= 2:
+        return True
+    if items.n_levels > MOST_LEVELS:
+        return False
+    kept = items.group < len(items.groups)
+    mass = np.zeros((len(items.groups), items.n_levels))
+    np.add.at(mass, (items.group[kept], level[kept]), weight[kept])
+    return bool(np.ptp(mass / mass.sum(axis=1, keepdims=True), axis=0).max() <= ROUNDING)
 
 
 def _join_counts(

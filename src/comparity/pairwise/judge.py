@@ -16,10 +16,7 @@ from comparity.counts.all_pairs import column_marginals, drop_groups, merge_cell
 from comparity.counts.clusters import Clustering
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell, Sharing, subset
-from comparity.inference.agreement_tests import (
-    EQUAL_VALUES,
-    sides_of,
-)
+from comparity.inference.agreement_tests import EQUAL_VALUES
 from comparity.inference.dyadic import (
     FEWEST_CLUSTERS,
     FEWEST_ITEMS,
@@ -35,6 +32,7 @@ from comparity.pairwise import measures
 from comparity.pairwise.count import (
     CountedPairs,
     ItemRoles,
+    compared_rates,
     contrasts_of,
     count_evened,
     count_pairs,
@@ -197,9 +195,9 @@ def _judge_tests(
     for place, test in enumerate(tests):
         if reason := counted.reason_against(test.standard_error, cells.get(place, ())):
             tests[place] = replace(test, p_value=np.nan, pivot=None, reason=reason)
-    sides = [sides_of(contrast) for contrast in cells.values()]
     dealt = partial(deal_pairs, items, options)
-    tests[: len(sides)] = check_by_permutation(tests[: len(sides)], sides, counted.sharing, dealt)
+    gaps = compared_rates(options, counted.groups, counted.others)
+    tests = check_by_permutation(tests, gaps, counted.sharing, dealt)
     return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
 
@@ -394,4 +392,6 @@ def _test_null(
         n=n,
         method=held.method,
         pivot=pivot,
+        # All pairs of these items are counted already: no judgment could be added.
+        shared_variance=variance,
     )
