@@ -10,7 +10,8 @@ import statsmodels.api as sm
 
 from comparity import ComparisonRanker, comparative_separation
 from comparity.errors import ComparityError
-from comparity.training.decided_judgments import split_items, split_judgments
+from comparity.ranking.judgments import judgments_of
+from comparity.training.decided_judgments import decided_judgments, split_items, split_judgments
 from comparity.training.judged_loss import JudgedLoss
 
 BETA = np.array([1.0, -0.5, 0.7])
@@ -223,6 +224,12 @@ def test_what_cannot_be_trained_is_refused(given: dict, said: str) -> None:
     X, _, pairs = leaning(40, 100, 12)
     with pytest.raises(ComparityError, match=said):
         ComparisonRanker().fit(X, pairs, **given)
+
+
+def test_a_part_of_judgments_that_are_all_ties_is_refused() -> None:
+    judgments = judgments_of([[0, 1], [1, 2]], ties=[True, False])
+    with pytest.raises(ComparityError, match="tie"):
+        decided_judgments(judgments.subset(np.array([True, False])))
 
 
 def test_leans_need_evaluators() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import OptionError
+from comparity.errors import OptionError, TiesOnlyError
 from comparity.ranking.barp import barp
 from comparity.ranking.contrasts import attributes_of, contrasts_of, numbers_of
 from comparity.ranking.judgments import Judgments
@@ -61,6 +61,8 @@ def decided_judgments(judgments: Judgments) -> DecidedJudgments:
     both = np.column_stack([judgments.better, judgments.worse]).astype(np.int64)
     if judgments.tied is not None:
         both = both[~judgments.tied]
+    if not len(both):
+        raise TiesOnlyError(len(judgments))
     return DecidedJudgments(pairs=both, loss=as_they_are(len(both)), n_ties=judgments.n_ties)
 
 
