@@ -49,7 +49,7 @@ class Point:
     slack : float or None
         The violation that was asked for.
     seconds : float
-        Mean core time of a fit.
+        Median core time of a fit.
     easier : float
         By how much all splits are harder than those of this point, to the plain regression.
     """
@@ -91,7 +91,8 @@ def points_of(rows: Sequence[Row]) -> list[Point]:
             violation={row["split"]: row["violation"] for row in found},
             gap={row["split"]: row.get("gap", np.nan) for row in found},
             slack=found[0]["slack"],
-            seconds=float(np.mean([row["seconds"] for row in found])),
+            # The first fit of a process compiles.
+            seconds=float(np.median([row["seconds"] for row in found])),
         )
         for (package, method, strength), found in gathered.items()
     ]

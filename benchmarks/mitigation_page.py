@@ -91,7 +91,7 @@ def kept_table(found: Sequence[Kept]) -> str:
 
 
 def time_table(tasks: Mapping[Task, Sequence[Point]]) -> str:
-    """Return mean core seconds of a fit by method and data set."""
+    """Return core seconds of a fit by method and data set."""
     spent: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for (data, _), points in tasks.items():
         for one in points:
