@@ -24,7 +24,7 @@ from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read, read_comparisons
 from comparity.tables.typing import Attributes, Column, Comparisons
-from comparity.tables.values import check_lengths, said_true
+from comparity.tables.values import check_lengths, is_true
 
 
 @shows(ComparativeOptions)
@@ -176,7 +176,7 @@ def _positions(
     if "tied" not in columns:
         return pairs, beside, ties
     check_lengths({"comparisons": pairs, **beside})
-    tied = said_true(columns["tied"], "tied", "comparisons")
+    tied = is_true(columns["tied"], "tied", "comparisons")
     either = pairs[tied] if ties is None else np.vstack([pairs[tied], ties])
     return pairs[~tied], {name: column[~tied] for name, column in beside.items()}, either
 

@@ -82,7 +82,7 @@ def plan_stopping(question: PowerQuestion, budget: int, margin: float) -> Stoppi
     sizes = np.unique(np.geomspace(EARLIEST * centre, LATEST * max(centre, budget), SIZES).round())
     sizes = np.union1d(sizes[sizes >= 2], [budget])
     rho = tuned_rho(margin, question.alpha)
-    stopped = _decided(question, sizes, rho)
+    stopped = _is_decided(question, sizes, rho)
     first = np.where(stopped.any(axis=0), sizes[stopped.argmax(axis=0)], math.inf)
     median, late = (np.quantile(first, share, method="higher") for share in (0.5, 0.9))
     return Stopping(
@@ -106,7 +106,7 @@ def stopping_of(
     return plan_stopping(question, size, options.margin or AuditOptions().margin)
 
 
-def _decided(question: PowerQuestion, sizes: Floats, rho: float) -> NDArray[np.bool_]:
+def _is_decided(question: PowerQuestion, sizes: Floats, rho: float) -> NDArray[np.bool_]:
     """Return at which sizes each path is decided, as (sizes, paths)."""
     rng, last = np.random.default_rng(0), question.expect(float(sizes[-1]))
     decided = np.zeros((len(sizes), PATHS), dtype=bool)

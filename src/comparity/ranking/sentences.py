@@ -32,7 +32,7 @@ def sentences_on(ranking: Ranking) -> Iterator[str]:
     if isinstance(ranking, BiasedRanking):
         yield from _found_apart(ranking)
         yield _level(ranking.anchor)
-        yield _found(ranking)
+        yield _say_who_leans(ranking)
         yield from _found_together(ranking)
         yield from _found_if_groups_are_equal(ranking)
         yield from _differ_in_sharpness(ranking)
@@ -80,7 +80,7 @@ def _name_apart(ranking: BiasedRanking, apart: Flags) -> str:
     return ", ".join([*named, *(["..."] if apart.sum() > NAMED else [])])
 
 
-def _found(ranking: BiasedRanking) -> str:
+def _say_who_leans(ranking: BiasedRanking) -> str:
     """Say how many evaluators lean if the anchor holds, with the chance between groups."""
     if not np.isfinite(ranking.cautious_q).any():
         return "No bias could be tested; the notes say why."

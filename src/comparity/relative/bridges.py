@@ -248,7 +248,7 @@ def audit_columns(one: Columns, two: Columns, form: BridgeForm) -> BridgedParity
     made = (one[form.prediction], two[form.prediction]) if form.prediction else None
     foretold = Foretold(
         features=match_columns(*known) if features else None,
-        predictions=None if made is None else _given(sides, made),
+        predictions=None if made is None else _check_predictions(sides, made),
         names=names_of_columns(known[0]),
     )
     columns = {"first": first, "second": second, "sensitive": sensitive, "features": [*features]}
@@ -317,7 +317,7 @@ def _audit_arrays(
     features, made = known.get("features"), known.get("predictions")
     foretold = Foretold(
         features=None if features is None else match_features(*features, sizes=sides.sizes),
-        predictions=None if made is None else _given(sides, made),
+        predictions=None if made is None else _check_predictions(sides, made),
         names=() if features is None else feature_names(features[0]),
     )
     built = build_bridge(sides, foretold, regressor, options)
@@ -338,7 +338,7 @@ def _pair(option: str, given: Any) -> tuple[Any, Any]:
     return given[0], given[1]
 
 
-def _given(sides: DecidedSubjects, predictions: tuple[Any, Any]) -> Predictions:
+def _check_predictions(sides: DecidedSubjects, predictions: tuple[Any, Any]) -> Predictions:
     first, second = (
         bounded_numbers(as_array(one), "predictions", "predictions") for one in predictions
     )

@@ -116,7 +116,7 @@ class RangeAudit(Result):
         inner = self.answer.section()
         return Section(
             headline=f"{self.notion[:1].upper()}{self.notion[1:]}: {self.finding}",
-            sentences=(*inner.sentences[:1], _told(self.tests), *inner.sentences[1:]),
+            sentences=(*inner.sentences[:1], _count_findings(self.tests), *inner.sentences[1:]),
             kind=KINDS[self.finding],
             charts=inner.charts,
             grids=(
@@ -182,7 +182,7 @@ class RangeGate:
         return self.judge(form, lambda level: answer(table, **{**own, "level": level}))
 
 
-def _told(tests: Sequence[JudgedRange]) -> str:
+def _count_findings(tests: Sequence[JudgedRange]) -> str:
     counts = [(sum(t.finding == word for t in tests), word) for word in EXIT_STATUS]
     words = {WITHIN: "shown to lie in their range", VIOLATED: "shown to lie outside"}
     told = [f"{count(n)} {words.get(word, 'not decided')}" for n, word in counts if n]

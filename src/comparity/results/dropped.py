@@ -54,7 +54,7 @@ def dropped_sentence(content: Mapping[str, Any]) -> str:
     >>> dropped_sentence({"provenance": {"dropped": [one]}})
     'Dropped, because a value is missing: 12 of 500 rows of a.csv (label 9, sex 3).'
     """
-    told = "; ".join(_told(one) for one in _records(content))
+    told = "; ".join(_describe_drop(one) for one in _records(content))
     return f"Dropped, because a value is missing: {told}." if told else ""
 
 
@@ -71,7 +71,7 @@ def _records(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return []
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _describe_drop(one: Mapping[str, Any]) -> str:
     columns = one["by_column"] if isinstance(one["by_column"], Mapping) else {}
     listed = ", ".join(f"{visible(str(name))} {count}" for name, count in columns.items())
     rows = f"{one['rows']} of {one['of']} rows of {visible(str(one['table']))}"

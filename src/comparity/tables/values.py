@@ -241,7 +241,7 @@ def binary(
     raise NonBinaryError(name, values, role=role, classes=classes)
 
 
-def said_true(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
+def is_true(values: NDArray[Any], name: str, table: str) -> NDArray[np.bool_]:
     """Return which rows of a column say true; others must say false."""
     codes, words = factorise(values)
     if (codes < 0).any():
