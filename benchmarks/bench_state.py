@@ -1,7 +1,8 @@
 """Audits that are looked at after every hundred judgments: time of an update, and size of the file.
 
 Run as ``python benchmarks/bench_state.py --max 1e6``. An update adds a hundred judgments to a state
-(`add_judgments`), and looks: it tests, judges and keeps the finding with its intervals. Shown are
+(`add_judgments`), and looks: it tests, judges and keeps the finding with its intervals. With
+``--bulk 10000`` all but the last come in updates of ten thousand, which is quicker. Shown are
 core-seconds and seconds of the last hundred updates, which wait for the disk, and the same of
 updates of one judgment, which take what an update takes whatever it adds. Beside it is the audit of
 all judgments at once, counted anew (`comparative_separation`), which a look used to take.
@@ -9,6 +10,7 @@ all judgments at once, counted anew (`comparative_separation`), which a look use
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 import time
@@ -56,7 +58,7 @@ def draw(
     return np.where(swap, two, one), np.where(swap, one, two), judge
 
 
-def run_one(n: int, design: str) -> None:
+def run_one(n: int, design: str, bulk: int) -> None:
     """Add judgments in updates of a hundred, and time the last ones."""
     n_items, judges = DESIGNS[design]
     rng, known = np.random.default_rng(SEED + 1), []
@@ -65,7 +67,7 @@ def run_one(n: int, design: str) -> None:
         quality, group, score = begin(folder, n_items, judges)
         state = folder / "audit.state"
         spent = {}
-        for updates, size in ((n // EACH - 1 - LAST, EACH), (LAST, EACH), (LAST, 1)):
+        for updates, size in ((n // bulk - 1, bulk), (LAST, EACH), (LAST, 1)):
             cores, clock = time.process_time(), time.perf_counter()
             for _ in range(updates):
                 better, worse, judge = draw(rng, quality, judges, size)
@@ -90,11 +92,13 @@ def run_one(n: int, design: str) -> None:
 
 def main() -> None:
     """Print the table."""
-    rows = []
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bulk", type=int, default=EACH, help="judgments of the first updates")
+    asked, rows = parser.parse_known_args()[0], []
     for design in DESIGNS:
         counts, spent = sizes(largest_size(__doc__ or ""), 1e4), []
         for n in counts:
-            facts = in_subprocess(__file__, "one", str(n), design)
+            facts = in_subprocess(__file__, "one", str(n), design, str(asked.bulk))
             spent.append(facts["core_100"])
             times = [f"{1000 * facts[name]:.1f}" for name in ("core_1", "core_100", "wall_100")]
             anew, megabytes = f"{1000 * facts['anew']:.0f}", f"{facts['megabytes']:.0f}"
@@ -107,6 +111,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["one"]:
-        run_one(int(sys.argv[2]), sys.argv[3])
+        run_one(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
     else:
         main()

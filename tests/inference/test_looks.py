@@ -1,4 +1,4 @@
-"""Witnesses: published Lan-DeMets boundaries, scipy's multivariate normal law, a simulation."""
+"""Witnesses: published boundaries, a recursion on a grid, SciPy's normal integral, a simulation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy.stats import multivariate_normal, norm
 
 from comparity.errors import LookError, TooManyLooksError
 from comparity.inference.looks import nominal_level, overall_p_value
+from tests.plain.looks import crossing_chances
 
 # O'Brien-Fleming type spending, two-sided 0.05, equally spaced looks: the boundaries the program of
 # Reboussin, DeMets, Kim and Lan (2000) prints. Its integration is right to about 1e-4.
@@ -39,6 +40,39 @@ def boundary(alpha: float, look: int, planned: int) -> float:
 def test_boundaries_equal_the_published_ones(planned: int) -> None:
     found = [boundary(0.05, look, planned) for look in range(1, planned + 1)]
     assert found == pytest.approx(PUBLISHED[planned], abs=1.5e-4)
+
+
+# Jennison and Turnbull (2000), "Group sequential methods", Tables 2.1 to 2.4: constants of the
+# tests of O'Brien and Fleming and of Pocock at a two-sided 0.05, and how many times the fixed size
+# each takes at most for a power of 0.8.
+TEXTBOOK = {
+    2: {"falling": (1.977, 1.008), "level": (2.178, 1.110)},
+    3: {"falling": (2.004, 1.017), "level": (2.289, 1.166)},
+    4: {"falling": (2.024, 1.024), "level": (2.361, 1.202)},
+    5: {"falling": (2.040, 1.028), "level": (2.413, 1.229)},
+}
+
+
+@pytest.mark.parametrize("shape", ["falling", "level"])
+@pytest.mark.parametrize("planned", TEXTBOOK)
+def test_the_recursion_gives_the_error_rates_and_powers_of_the_textbook(
+    planned: int, shape: str
+) -> None:
+    constant, size = TEXTBOOK[planned][shape]
+    looks = np.arange(1, planned + 1)
+    bounds = constant * np.sqrt(planned / looks) if shape == "falling" else [constant] * planned
+    drift = (norm.isf(0.025) + norm.isf(0.2)) * math.sqrt(size)
+    assert sum(crossing_chances(bounds)) == pytest.approx(0.05, abs=1e-4)
+    assert sum(crossing_chances(bounds, drift)) == pytest.approx(0.8, abs=5e-4)
+
+
+@pytest.mark.parametrize(("alpha", "planned"), [(0.05, 2), (0.05, 5), (0.01, 10)])
+def test_each_look_spends_what_lan_and_demets_say(alpha: float, planned: int) -> None:
+    """Twice 2 - 2 Phi(z / sqrt(t)), z at alpha / 4, has been spent at the share t."""
+    bounds = [boundary(alpha, look, planned) for look in range(1, planned + 1)]
+    shares = np.arange(1, planned + 1) / planned
+    spent = 4 * norm.sf(norm.isf(alpha / 4) / np.sqrt(shares))
+    np.testing.assert_allclose(np.cumsum(crossing_chances(bounds)), spent, atol=1e-10)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3])
