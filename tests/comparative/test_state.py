@@ -112,6 +112,12 @@ def test_a_program_adds_judgments_as_files_do(study: Path) -> None:
     np.testing.assert_allclose(look.intervals, [test.deciding_interval for test in whole.tests])
 
 
+def test_a_file_may_begin_with_pairs_of_one_group(study: Path) -> None:
+    rows = [f"i{2 * k},i{2 * k + 2},{k}" for k in range(80)] + ["i1,i2,80"]
+    (study / "day0.csv").write_text("\n".join(["better,worse,id", *rows]))
+    assert update(study, 0).n == 81
+
+
 def test_a_state_knows_its_items(study: Path) -> None:
     given = CHOICES | {"state": str(study / "audit.state"), "judgment": "id"}
     with pytest.raises(OptionError, match="begun with scores and groups"):

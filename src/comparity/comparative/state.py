@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from comparity.comparative.state_tables import (
 )
 from comparity.counts.ledger import Attribute, count_position_pairs
 from comparity.counts.running import RunningMoments
-from comparity.errors import StateChangedError, StateFileError
+from comparity.errors import OneGroupError, StateChangedError, StateFileError
 from comparity.results.audit import Audit, JudgedGap, Look
 from comparity.results.plain import as_plain, from_plain
 from comparity.results.result import UNDECIDED
@@ -238,7 +238,9 @@ def audit_with_state(
         ends = _looks_between(before, before + new, replayed=state.moments is None)
         for end in ends:
             state.add(rows[state.n - before : end - before])
-            state.look()
+            # The first rows of a file may all be of one group.
+            with suppress(OneGroupError):
+                state.look()
         state.add(rows[state.n - before :])
         again = len(comparisons["better"]) - new
         data = {"state": Path(path).name, "new": new, "again": again}

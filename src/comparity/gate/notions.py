@@ -141,6 +141,9 @@ class Notion:
         """Make the audit from files, or from frames that stand in for them."""
         home, named = import_module(self.module or f"comparity.{self.name}.audit"), files.values()
         own = {key: value for key, value in choices.items() if key != DROP}
+        if own.get("state") is not None:
+            # A file like the others, which an audit of judgments that arrive writes.
+            own["state"] = str(folder / own["state"])
         tables = {role: data.get(name, folder / name) for role, name in files.items()}
         gaps = gaps_of(self.form, own) if choices.get(DROP) else None
         if gaps is not None:
