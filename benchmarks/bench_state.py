@@ -36,11 +36,12 @@ def begin(folder: Path, n_items: int, judges: int) -> tuple[np.ndarray, np.ndarr
     rows = [f"{k},{group[k]},{score[k]}" for k in range(n_items)]
     (folder / "items.csv").write_text("\n".join(["item,sex,model", *rows]))
     better, worse, judge = draw(rng, quality, judges, EACH)
-    rows = [f"{a},{b},{c}" for a, b, c in zip(better, worse, judge, strict=True)]
-    named = [row if judges else row.rpartition(",")[0] for row in rows]
-    head = "better,worse,judge" if judges else "better,worse"
-    (folder / "day.csv").write_text("\n".join([head, *named]))
-    asked = {"score": "model", "sensitive": ("sex",), "anytime": True}
+    rows = [
+        f"{a},{b},{c},{-k}" for k, (a, b, c) in enumerate(zip(better, worse, judge, strict=True), 1)
+    ]
+    head = f"better,worse,{'judge' if judges else 'unread'},id"
+    (folder / "day.csv").write_text("\n".join([head, *rows]))
+    asked = {"score": "model", "sensitive": ("sex",), "anytime": True, "judgment": "id"}
     asked["evaluator"] = "judge" if judges else None
     state = str(folder / "audit.state")
     audit_files(folder / "day.csv", folder / "items.csv", state=state, **asked)
@@ -61,7 +62,7 @@ def draw(
 def run_one(n: int, design: str, bulk: int) -> None:
     """Add judgments in updates of a hundred, and time the last ones."""
     n_items, judges = DESIGNS[design]
-    rng, known = np.random.default_rng(SEED + 1), []
+    rng, known, made = np.random.default_rng(SEED + 1), [], 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         quality, group, score = begin(folder, n_items, judges)
@@ -73,7 +74,8 @@ def run_one(n: int, design: str, bulk: int) -> None:
                 better, worse, judge = draw(rng, quality, judges, size)
                 known.append((better, worse, judge))
                 given = judge if judges else None
-                look = add_judgments(state, better, worse, evaluators=given, ids=None)
+                ids, made = np.arange(made, made + size), made + size
+                look = add_judgments(state, better, worse, evaluators=given, ids=ids)
             took = time.process_time() - cores, time.perf_counter() - clock
             spent[updates, size] = [one / max(updates, 1) for one in took]
         megabytes = state.stat().st_size / 2**20
@@ -83,7 +85,7 @@ def run_one(n: int, design: str, bulk: int) -> None:
     asked = {"scores": score, "sensitive_features": group, "anytime": True}
     whole = comparative_separation(pairs, evaluators=by, **asked)
     anew = time.process_time() - start
-    # The state holds a hundred judgments more, and counts equal rows once.
+    # The state holds a hundred judgments more.
     apart = max(abs(a - b.gap) for a, b in zip(look.gaps, whole.tests, strict=True))
     both = {f"core_{size}": one[0] for (_, size), one in spent.items()}
     waited = {f"wall_{size}": one[1] for (_, size), one in spent.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from comparity.results.options import shows
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, of_engine, open_frame
-from comparity.tables.layouts import check_outcome_read, read_comparisons
+from comparity.tables.layouts import HOW, PROBABILITY, check_outcome_read, read_comparisons
 from comparity.tables.typing import Attributes, Column, Comparisons
 from comparity.tables.values import check_lengths, is_true
 
@@ -284,9 +285,9 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         return audit.with_files(comparisons)
     kept = form.cluster if form.judgment is None else (form.judgment,)
     named = form.evaluator
-    read = read_comparisons(
+    reading = partial(
+        read_comparisons,
         comparisons,
-        random_only=True,
         layout=form.layout,
         better=form.better,
         worse=form.worse,
@@ -294,8 +295,11 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         left=form.left,
         right=form.right,
         winner=form.winner,
-        kept=kept,
     )
+    read = reading(random_only=True, kept=kept)
+    weighted = HOW in read.columns.values() and read.notes and form.can_be_weighted
+    if weighted:
+        read = reading(kept=(HOW, PROBABILITY))
     judge = "evaluator" if read.has_evaluators else None
     form = replace(form, better="better", worse="worse", evaluator=judge)
     clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
@@ -304,12 +308,27 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
     else:
         assert items is not None, "without items, rows hold scores and groups"
         audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
+    if weighted:
+        audit = _weigh_chosen(audit, read.frame, items, form)
     who, notes = read.columns.get("evaluator"), read.notes
     if named is None and read.has_evaluators:
         notes = (*notes, f"Who judged was read from column {who!r}.")
     about = {"layout": read.layout, "columns": dict(read.columns), "evaluator": who}
     read_from = (comparisons,) if items is None else (comparisons, items)
     return audit.with_files(*read_from, notes=notes, **about)
+
+
+def _weigh_chosen(raw: Audit, comparisons: Any, items: Any, form: ComparativeForm) -> Audit:
+    """Weigh judgments by the probabilities of their pairs."""
+    from comparity.comparative.chosen import audit_chosen
+
+    rows = collect_columns(open_frame(comparisons, "comparisons")[0].lazy())
+    rows |= {"how": rows.pop("kept0"), "probability": rows.pop("kept1")}
+    held = collect_columns(open_frame(read_table(items), "items")[0].lazy())
+    about = {"item": held[form.item], "score": held[form.score]}
+    about |= {name: held[name] for name in form.sensitive}
+    options = form.narrow(ComparativeOptions)
+    return audit_chosen(raw, rows, about, options, form.sensitive)
 
 
 def _audit_with_state(comparisons: Any, items: str | Path | None, form: ComparativeForm) -> Audit:

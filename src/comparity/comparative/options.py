@@ -43,6 +43,13 @@ class ComparativeOptions(AnytimeOptions):
     )
     cluster: tuple[str, ...] = cluster_columns("prompt")
 
+    @property
+    def can_be_weighted(self) -> bool:
+        """Whether there is a test of weighted judgments that answers what is asked."""
+        plain = self.method == "auto" and self.rule == "holm" and self.design != "fresh"
+        asks_more = self.anytime or self.reference is not None or self.continuous
+        return plain and not asks_more and not self.cluster and self.looks is None
+
     def _check_together(self) -> None:
         """Refuse what cannot be had with numbers as groups, or with weights on judgments."""
         self.check_clusters(self.cluster)

@@ -87,7 +87,7 @@ TELLING = (
 SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
 """Words in the names of columns that speak of one of the two items alone."""
 
-HOW, RANDOM, CHOSEN = "how", "random", "chosen"
+HOW, PROBABILITY, RANDOM, CHOSEN = "how", "probability", "random", "chosen"
 """The column of a list of pairs that says how a pair came to be asked for, and what it says."""
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
@@ -191,7 +191,7 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
-    chosen = [HOW] if random_only and {HOW, "probability"} <= {*known} - {*kept} else []
+    chosen = [HOW] if random_only and {HOW, PROBABILITY} <= {*known} - {*kept} else []
     columns |= {f"kept{place}": name for place, name in enumerate([*kept, *chosen])}
     if named.winner is None:
         read = (columns.get("evaluator"), columns.get("tied"), *kept)
