@@ -229,7 +229,12 @@ class TestedFamily:
 
 
 def judge_families(
-    families: Sequence[TestedFamily], options: ComparativeOptions, *, n: int, n_items: int
+    families: Sequence[TestedFamily],
+    options: ComparativeOptions,
+    *,
+    n: int,
+    n_items: int,
+    advises: bool = True,
 ) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
     """Return the judged tests of all attributes, the further gaps, and the finding over all."""
     tests = [test for family in families for test in family.tests]
@@ -241,5 +246,6 @@ def judge_families(
         n_items=n_items,
         further=[gap for family in families for gap in family.further],
         factors=[family.factor for family in families] if correlated else None,
+        advises=advises,
     )
     return judged[: len(tests)], judged[len(tests) :], overall_finding(judged)

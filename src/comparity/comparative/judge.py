@@ -38,8 +38,6 @@ from comparity.tables.values import check_groups, qualified
 Counts = PairCounts | SharedPairCounts
 
 Counted = PairCounts | JudgedPairs | RunningPairs
-"""Fresh pairs, or shared ones: pair by pair, or as sums that are kept up to date."""
-
 Listed = Mapping[str, JudgedPairs | RunningPairs]
 
 UNGUARDED = (
@@ -140,7 +138,7 @@ def judge_counts(
 ) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
     """Return the judged tests, the further gaps and the finding alone."""
     _, used, listed = _counts_of(counted, options)
-    return _judge(used, options, options.score_ties, listed)
+    return _judge(used, options, options.score_ties, listed, advises=False)
 
 
 def _counts_of(
@@ -186,6 +184,8 @@ def _judge(
     options: ComparativeOptions,
     score_ties: str,
     listed: Listed,
+    *,
+    advises: bool = True,
 ) -> tuple[tuple[JudgedGap, ...], tuple[JudgedGap, ...], str]:
     size = Size.of(next(iter(counts.values())))
     several = len(counts) > 1
@@ -200,10 +200,10 @@ def _judge(
             score_ties=score_ties,
             pairs=listed.get(attribute),
         )
-        families.append(
-            TestedFamily.of(family, moments, compare).called(attribute, several=several)
-        )
-    return judge_families(families, options, n=size.judgments, n_items=size.items)
+        tested = TestedFamily.of(family, moments, compare)
+        families.append(tested.called(attribute, several=several))
+    sizes = {"n": size.judgments, "n_items": size.items}
+    return judge_families(families, options, **sizes, advises=advises)
 
 
 def _ties(

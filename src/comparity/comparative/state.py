@@ -55,7 +55,7 @@ MOST_LOOKS, MOST_REPLAYED, MOST_SHOWN = 8, 20_000, 400
 """An update of a file is looked at so often on the way, in studies of up to so many judgments where
 all are recounted; so many looks are shown."""
 
-KNOWN_BY, WITH_EVALUATORS = "judgments known by", "evaluators given"
+KNOWN_BY, WITH_EVALUATORS = "what judgments are known by", "whether evaluators are given"
 """What is kept beside the choices."""
 
 

@@ -49,6 +49,7 @@ def judge(
     n_items: int,
     further: Sequence[GapTest] = (),
     factors: Sequence[NDArray[np.float64]] | None = None,
+    advises: bool = True,
 ) -> tuple[JudgedGap, ...]:
     """Give every test of an audit its finding.
 
@@ -76,6 +77,8 @@ def judge(
     factors : sequence of ndarray, optional
         How the statistics of the tests vary together, for
         :func:`comparity.inference.multiplicity.max_t` in the place of Holm's correction.
+    advises : bool
+        Whether to say what would decide, which takes a while.
 
     Returns
     -------
@@ -103,7 +106,9 @@ def judge(
         _finding(rejected=differs, inside=within, paper=rule == "paper")
         for differs, within in zip(rejected, inside.rejected, strict=True)
     ]
-    still_open = [place for place, finding in enumerate(findings) if finding == UNDECIDED]
+    still_open = [
+        place for place, finding in enumerate(findings) if advises and finding == UNDECIDED
+    ]
     # More data will be judged at the last look, or where a boundary is narrowest.
     last = level_of_a_look if anytime else partial(_level_at, look=planned, planned=planned)
     needed = needed_by_tests(
