@@ -16,6 +16,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,15 @@ def read_attributes(
 ) -> dict[str, Attribute]:
     """Return the group of each profile, by attribute."""
     rows = state.execute("SELECT groups FROM profile ORDER BY code").fetchall()
-    groups = np.array([json.loads(one) for (one,) in rows], dtype=object)
+    return _attributes_of_profiles(tuple(one for (one,) in rows), names, intersection)
+
+
+@lru_cache(maxsize=16)
+def _attributes_of_profiles(
+    profiles: tuple[str, ...], names: tuple[str, ...], intersection: bool
+) -> dict[str, Attribute]:
+    """Return the same; profiles of a study stay as they are from look to look."""
+    groups = np.array([json.loads(one) for one in profiles], dtype=object)
     columns = {name: groups[:, place] for place, name in enumerate(names)}
     return attributes_of(columns, continuous=False, intersection=intersection)
 
