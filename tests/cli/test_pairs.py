@@ -48,7 +48,9 @@ def test_a_list_is_answered_audited_and_continued(run: Run, items: Path, tmp_pat
     assert all(len(item) == 3 for item in content["left"])
 
 
-def test_an_audit_takes_no_chosen_pairs(run: Run, items: Path, tmp_path: Path) -> None:
+def test_an_audit_weighs_chosen_pairs_or_leaves_them_out(
+    run: Run, items: Path, tmp_path: Path
+) -> None:
     listed, answered = tmp_path / "pairs.csv", tmp_path / "answers.csv"
     asked = ("pairs", items, "--goal", "rank", "--budget", 300, "--seed", 1)
     run(*asked, "--csv", listed)
@@ -59,6 +61,9 @@ def test_an_audit_takes_no_chosen_pairs(run: Run, items: Path, tmp_path: Path) -
         drawn = sum(row["how"] == "random" for row in csv.DictReader(file))
     audit = ("comparative", answered, "--items", items, "--score", "model", "--sensitive", "sex")
     content = json.loads(run(*audit, "--json").out)
+    assert content["n"] == 300
+    assert any(f"{300 - drawn} of 300 judgments are of pairs" in one for one in content["notes"])
+    content = json.loads(run(*audit, "--anytime", "--json").out)
     assert 0 < content["n"] == drawn < 300
     assert any(f"{300 - drawn} judgments are left out" in note for note in content["notes"])
 
