@@ -373,3 +373,39 @@ def test_rows_trained_on_are_known_again_in_another_format_and_order(
     outcome = run("train", tmp_path / "d.csv", *chosen, "--output", tmp_path / "m.json")
     assert (outcome.status, outcome.out) == (2, "")
     assert "those trained on" in outcome.err
+
+
+def test_moved_scores_are_written_with_the_column_they_need(run: Run, tmp_path: Path) -> None:
+    items(tmp_path / "d.csv", 200)
+    other = items(tmp_path / "new.csv", 200, seed=1)
+    output = tmp_path / "m.json"
+    choices = ("--adjust", "shift", "--audit-on", tmp_path / "new.csv", "--seed", 3, "--json")
+    outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices, "--output", output)
+    content, model = json.loads(outcome.out), read_model(output)
+    audited = pairwise_accuracy(other["rel"], model.scores(other), sensitive_features=other["sex"])
+    assert np.array(content["after"]["matrix"]) == pytest.approx(audited.matrix)
+    assert content["adjusted"].keys() == {"f", "m"}
+    gaps = [abs(content[when]["tests"][0]["gap"]) for when in ("before", "after")]
+    assert gaps[1] < gaps[0] / 2
+    with pytest.raises(LookupError, match="sex"):
+        model.scores(other[["a", "b"]])
+
+
+def test_training_is_put_beside_a_shift_and_its_frontier(run: Run, tmp_path: Path) -> None:
+    """Losses of the methods are those of audits of the same rows; see the definition of each."""
+    items(tmp_path / "d.csv", 200)
+    page = tmp_path / "p.html"
+    words = ("train", tmp_path / "d.csv", *OPTIONS, "--seed", 1, "--output", tmp_path / "m.json")
+    content = json.loads(run(*words, "--json").out)
+    shown = run(*words, "--html", page).out
+    found = {one["name"]: one for one in content["methods"]}
+    assert found["trained"]["accuracy"] == pytest.approx(content["after"]["overall"])
+    matrix = np.array(content["after"]["matrix"])
+    across = abs(matrix[0, 1] - matrix[1, 0])
+    assert found["trained"]["largest_difference"] == pytest.approx(across)
+    assert [one["needs_groups"] for one in content["methods"]].count(True) == 2
+    assert len(content["frontier"]) == 9
+    told = {one["what"]: one for one in content["changes"]}
+    assert told["m > f"]["change"] == pytest.approx(content["change"]["matrix"][1][0])
+    assert "a shift of the groups" in " ".join(shown.split())
+    assert "What cross-group costs" in page.read_text(encoding="utf-8")

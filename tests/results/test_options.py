@@ -30,9 +30,9 @@ from comparity.results.options import (
     declared_choices,
     shows,
 )
+from comparity.training.candidates import KINDS as SCORERS
 from comparity.training.goals import GOALS
 from comparity.training.options import TrainForm, WeightsForm
-from comparity.training.solve import KINDS as SCORERS
 from comparity.training.weigh import METHODS
 
 

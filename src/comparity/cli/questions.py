@@ -132,7 +132,7 @@ def weights(file: Path, output: Path, **choices: Any) -> Result:
 
     Exit status: 0 written, 2 bad input.
     """
-    from comparity.training.train import weigh_file
+    from comparity.training.weigh_files import weigh_file
 
     return weigh_file(file, output, **choices)
 

@@ -138,6 +138,18 @@ class MissingSensitiveError(ComparityError, TypeError):
         )
 
 
+class UnknownMovesError(ComparityError, TypeError):
+    """Scores are moved by group, and no groups were given."""
+
+    def __init__(self, adjust: str) -> None:
+        super().__init__(
+            f"adjust={adjust!r} moves the scores of each group.",
+            "predict without sensitive_features",
+            "pass predict(X, sensitive_features=...), or {} for scores that need no groups.",
+            Option("adjust", None),
+        )
+
+
 class NonFiniteFeatureError(ComparityError, ValueError):
     """A feature is missing or infinite."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,15 +17,16 @@ from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Comparisons, Matrix
 from comparity.tables.values import check_lengths
+from comparity.training.candidates import PreparedRows, kind_of
 from comparity.training.decided_judgments import (
     DecidedJudgments,
     adjust_for_judges,
     decided_judgments,
     split_judgments,
 )
+from comparity.training.estimators import FairScorer
 from comparity.training.fitting import Layout, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices
-from comparity.training.rankers import FairScorer
 from comparity.training.rows import (
     Rows,
     Scale,
@@ -35,7 +36,6 @@ from comparity.training.rows import (
     unmask,
 )
 from comparity.training.scoring import GoalScore
-from comparity.training.solve import PreparedRows, kind_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -107,6 +107,8 @@ class ComparisonRanker(FairScorer):
     """
 
     adjust_judges: bool = False
+    # Moving scores is fitted to labels.
+    adjust: Any = field(default=None, init=False)
 
     def fit(  # type: ignore[override]
         self,

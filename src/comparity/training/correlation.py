@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from comparity.errors import MissingSensitiveError
 from comparity.tables.features import LabelledItems
+from comparity.training.candidates import Candidates
+from comparity.training.estimators import FairScorer
 from comparity.training.fitting import account
 from comparity.training.goals import Choices, Terms, check_number, terms_of
 from comparity.training.mixtures import Chosen
-from comparity.training.rankers import FairRanker, FairRegressor, FairScorer
+from comparity.training.rankers import FairRanker, FairRegressor
 from comparity.training.result import Training
 from comparity.training.rows import CellWeights, Rows, Scale, take_items, training_rows
-from comparity.training.solve import Candidates
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -193,6 +194,8 @@ class _Penalised(FairScorer):
     with_overall: Any = field(default=None, init=False)
     no_group: Any = field(default=None, init=False)
     referee_rate: float = field(default=1.0, init=False)
+    polish: bool = field(default=False, init=False)
+    adjust: Any = field(default=None, init=False)
 
     def _choices(self) -> Choices:
         check_number("strength", self.strength, low=0)

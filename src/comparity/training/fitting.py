@@ -17,14 +17,16 @@ from comparity.errors import (
     TooFewRowsError,
 )
 from comparity.tables.features import LabelledItems
+from comparity.training.candidates import Candidates, Kind, PreparedRows, goal_terms
 from comparity.training.game import first_guess
 from comparity.training.goals import PARITY, Choices, differences, largest_difference, overall
 from comparity.training.held_out import hold_out
-from comparity.training.mixtures import Chosen, minima
+from comparity.training.mixtures import Chosen, Mixture, frontier, minima
 from comparity.training.models import LinearModel, Model, StochasticScorer
+from comparity.training.pooling import pool
 from comparity.training.result import Outcome, Training
 from comparity.training.rows import Rows, Scale, training_rows
-from comparity.training.solve import KEPT, Candidates, Kind, PreparedRows, goal_terms, pool, train
+from comparity.training.solve import KEPT, train
 
 Floats = NDArray[np.float64]
 
@@ -157,12 +159,15 @@ class TrainingFit(NamedTuple):
         What was asked and what came out.
     missed : InfeasibleGoalWarning or None
         What to tell where no mixture keeps the goal.
+    frontier : tuple of (float, StochasticScorer)
+        The best mixture at other slacks, where these were asked for.
     """
 
     model: Model
     mixture: StochasticScorer
     training: Training
     missed: InfeasibleGoalWarning | None
+    frontier: tuple[tuple[float, StochasticScorer], ...] = ()
 
 
 def prepare_rows(
@@ -223,6 +228,7 @@ def fit_score(
     *,
     progress: bool = True,
     tell_of: Callable[..., Training] = account,
+    slacks: int = 0,
 ) -> TrainingFit:
     """Train, and choose among what training went through.
 
@@ -238,6 +244,9 @@ def fit_score(
         Show a bar on a terminal.
     tell_of : callable
         How training is told of, where that differs.
+    slacks : int
+        At so many slacks, from 0 to the difference of least squares, the best mixture is looked
+        for, too.
     """
     rows = ready.rows
     found, picked = train(kind, ready, choices, progress=progress)
@@ -246,18 +255,27 @@ def fit_score(
     if not training.feasible:
         least, worst = training.mixture.largest_difference, _worst_difference(picked)
         missed = InfeasibleGoalWarning(choices.slack, least, worst, training.judged_rows)
-    members = [kind.model_of(found.models[one], rows.scale) for one in picked.mixture.members]
+
+    def scorer(mixture: Mixture) -> StochasticScorer:
+        members = [kind.model_of(found.models[one], rows.scale) for one in mixture.members]
+        return StochasticScorer(members, mixture.probabilities)
+
+    limited = training.limited and slacks
+    others = np.linspace(0, training.start.largest_difference, slacks).tolist() if limited else []
+    mixtures = frontier(picked, choices, others)
     return TrainingFit(
         model=kind.model_of(found.models[picked.best], rows.scale),
-        mixture=StochasticScorer(members, picked.mixture.probabilities),
+        mixture=scorer(picked.mixture),
         training=training,
         missed=missed,
+        frontier=tuple(zip(others, map(scorer, mixtures), strict=True)),
     )
 
 
 def keep_fit(estimator: Any, fit: TrainingFit, choices: Choices) -> InfeasibleGoalWarning | None:
     """Give an estimator what was fitted, and return what to warn of."""
-    estimator.model_, mixture, estimator.training_, missed = fit
+    estimator.model_, mixture, estimator.training_, missed, _ = fit
+    estimator.adjustment_ = None
     names = getattr(estimator, "feature_names_in_", None)
     estimator.stochastic_ = StochasticScorer(mixture.members, mixture.probabilities, names)
     if isinstance(fit.model, LinearModel):

@@ -275,7 +275,7 @@ class Linear:
         """Need nothing that might not be installed."""
 
     def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
-        """Play a game from the first guess on; see :class:`comparity.training.solve.Kind`."""
+        """Play a game from the first guess on; see :class:`comparity.training.candidates.Kind`."""
         start = first_guess(rows, choices)
         if rows.judged is not None and not choices.goals:
             # The least loss of judgments was found, and there is nothing else to look for.
@@ -291,6 +291,10 @@ class Linear:
             snapshots=choices.snapshots,
         )
 
+    def parameters(self, model: Floats, rows: Rows, choices: Choices) -> LinearParameters:
+        """Return a model as a function of its coefficients."""
+        return LinearParameters(model, rows, choices.l2)
+
     def scores(self, models: Sequence[Floats], rows: Rows) -> Iterator[Floats]:
         """Yield the scores of each model."""
         return (rows.scores(parameters) for parameters in models)
@@ -301,6 +305,38 @@ class Linear:
         # An order has no level: only where labels are predicted is there an intercept.
         base = scale.label_centre - slope @ scale.centre if scale.predicted else 0.0
         return LinearModel(slope, float(base))
+
+
+class LinearParameters:
+    """A linear score as a function of its coefficients; see :mod:`comparity.training.polish`.
+
+    Parameters
+    ----------
+    start : ndarray, (p,)
+        Coefficients of standardised features.
+    rows : Rows
+    l2 : float
+        Weight of their squares.
+    """
+
+    def __init__(self, start: Floats, rows: Rows, l2: float) -> None:
+        self.start, self._rows, self._l2 = start, rows, l2
+
+    def scores(self, parameters: Floats) -> Floats:
+        """Return the scores of all rows."""
+        return self._rows.scores(parameters)
+
+    def pull_back(self, parameters: Floats, slope: Floats) -> Floats:
+        """Return the gradient in the coefficients."""
+        return self._rows.pull_back(slope)
+
+    def penalty(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return what squares cost."""
+        return self._l2 * float(parameters @ parameters), 2 * self._l2 * parameters
+
+    def model(self, parameters: Floats) -> Floats:
+        """Return the coefficients."""
+        return parameters
 
 
 def first_guess(rows: Rows, choices: Choices) -> Floats:

@@ -214,6 +214,8 @@ class Choices:
         Of the game, see :func:`comparity.training.game.play`; one game for each step size.
     uniform : bool
         Whether the mixture is of all candidates alike, instead of the best few.
+    polish : bool
+        Whether the best single model is polished, see :mod:`comparity.training.polish`.
     """
 
     goals: tuple[str, ...]
@@ -228,6 +230,7 @@ class Choices:
     referee_rate: float
     snapshots: int
     uniform: bool = False
+    polish: bool = True
 
 
 def choices_of(
@@ -245,6 +248,7 @@ def choices_of(
     referee_rate: float = 1.0,
     snapshots: int = 100,
     mixture: str = "sparse",
+    polish: bool = True,
     predicted: bool = False,
 ) -> Choices:
     """Return choices as they are given to :class:`comparity.FairRanker`, checked.
@@ -253,7 +257,7 @@ def choices_of(
     ----------
     goal, slack, form, with_overall, continuous, margin, loss, l2, steps, step_sizes, referee_rate
         As there.
-    snapshots, mixture
+    snapshots, mixture, polish
         As there.
     predicted : bool
         Whether labels are to be predicted and not only ordered, as by
@@ -278,6 +282,8 @@ def choices_of(
             raise OptionError(name, found, ["a whole number from 1 on"])
     if with_overall not in (None, True, False):
         raise OptionError("with_overall", with_overall, ["True", "False", "None"])
+    if polish not in (True, False):
+        raise OptionError("polish", polish, ["True", "False"])
     sizes = np.atleast_1d(np.asarray(step_sizes, dtype=object)).tolist()
     for size in sizes or [step_sizes]:
         check_number("step_sizes", size, low=0, high=LARGEST_STEP, open_low=True)
@@ -300,6 +306,7 @@ def choices_of(
         referee_rate=float(referee_rate),
         snapshots=int(snapshots),
         uniform=mixture == "uniform",
+        polish=bool(polish),
     )
 
 

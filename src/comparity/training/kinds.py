@@ -25,6 +25,7 @@ from comparity.errors import MissingExtraError, NoTreeError, OptionError
 from comparity.errors.requirements import check_requirements
 from comparity.training.game import Pace, Play, Referee, later_mean, snapshot_steps
 from comparity.training.goals import Choices
+from comparity.training.leaves import LeafParameters, Refitted
 from comparity.training.models import (
     ZERO,
     Layer,
@@ -35,12 +36,15 @@ from comparity.training.models import (
     TreesModel,
     call_module,
     forward,
+    sum_trees,
 )
 from comparity.training.rows import CellWeights, Rows, Scale
 
 if TYPE_CHECKING:
     import torch
     from lightgbm import Booster, Dataset
+
+    from comparity.training.torch_parameters import ModuleParameters
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -131,10 +135,16 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
         return torch.nn.Sequential(*layers[:-1]).double()
 
     def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
-        """Play a game; see :class:`comparity.training.solve.Kind`."""
+        """Play a game; see :class:`comparity.training.candidates.Kind`."""
         from comparity.training.torch_game import play_network
 
         return play_network(self.build, rows, referee, choices, pace)
+
+    def parameters(self, model: State, rows: Rows, choices: Choices) -> ModuleParameters:
+        """Return a model as a function of the weights of its layers."""
+        from comparity.training.torch_parameters import ModuleParameters
+
+        return ModuleParameters(self.build, model, rows, choices.l2)
 
     def scores(self, models: Sequence[State], rows: Rows) -> Iterator[Floats]:
         """Yield the scores of each model, in standardised units."""
@@ -209,7 +219,7 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
                 raise OptionError("params", dict(self.params or {}), ["other parameters"], why)
 
     def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
-        """Play a game; see :class:`comparity.training.solve.Kind`."""
+        """Play a game; see :class:`comparity.training.candidates.Kind`."""
         import lightgbm
 
         if pace.step_size > LARGEST_RATE:
@@ -259,11 +269,20 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
             **(self.params or {}),
         }
 
-    def scores(self, models: Sequence[Grown], rows: Rows) -> Iterator[Floats]:
+    def parameters(self, model: Grown | Refitted, rows: Rows, choices: Choices) -> LeafParameters:
+        """Return a model as a function of the values of its leaves."""
+        trees = model.trees if isinstance(model, Refitted) else trees_of(*model)
+        return LeafParameters(trees, rows, choices.l2)
+
+    def scores(self, models: Sequence[Grown | Refitted], rows: Rows) -> Iterator[Floats]:
         """Yield the scores of each model, in standardised units."""
         last: Grown | None = None
         scores = np.zeros(0)
-        for booster, many in models:
+        for model in models:
+            if isinstance(model, Refitted):
+                yield sum_trees(model.trees, rows.features)
+                continue
+            booster, many = model
             # Candidates of a game come in its order: only the new trees are looked up.
             if last is None or booster is not last[0] or many < last[1]:
                 last, scores = (booster, 0), np.zeros(len(rows.weight))
@@ -271,9 +290,10 @@ class BoostedTrees(BaseEstimator):  # type: ignore[misc]
             last = booster, many
             yield scores
 
-    def model_of(self, model: Grown, scale: Scale) -> TreesModel:
+    def model_of(self, model: Grown | Refitted, scale: Scale) -> TreesModel:
         """Return a model that takes features as they were given."""
-        return TreesModel(trees_of(*model), scale)
+        trees = model.trees if isinstance(model, Refitted) else trees_of(*model)
+        return TreesModel(trees, scale)
 
 
 def trees_of(booster: Booster, n_trees: int) -> tuple[Tree, ...]:

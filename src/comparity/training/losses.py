@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts.pairs import Cell
 from comparity.training.pair_order import PairOrder, pair_order
+from comparity.training.smooth_order import smooth_sums
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -76,6 +77,15 @@ class _Part(NamedTuple):
         losses, hits = sums[:2, *at], sums[2:, *at]
         for row, (straight, turned) in enumerate((hits, losses, losses[::-1])):
             found[row, self.cell] += np.where(self.turned, turned, straight)
+        return gradient
+
+    def add_smoothed(self, scores: Floats, per_pair: Floats, found: Floats, width: float) -> Floats:
+        """Add smoothed hits to `found`; return the gradient."""
+        weights, at = np.zeros(self.order.trials.shape), (self.upper, self.lower)
+        np.add.at(weights, at, np.where(self.turned, -1.0, 1.0) * per_pair[self.cell])
+        sums, gradient = smooth_sums(self.order, scores, width=width, weights=weights)
+        # One order of two items is as much in place as the other is out of it.
+        found[self.cell] += np.where(self.turned, self.order.trials[at] - sums[at], sums[at])
         return gradient
 
 
@@ -151,6 +161,46 @@ class PairFamily:
         scale = margin**power
         over = over / scale if both else np.full(n_cells, np.nan)
         return CellSums(accuracy, short / scale, over, gradient)
+
+    def smoothed(
+        self, scores: Floats, *, width: float, weights: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        r"""Return smoothed accuracies, and the gradient of their weighted sum.
+
+        With :math:`t` the score of the better minus that of the worse item, the step
+        :math:`[t > 0]` becomes a curve of two parabolas that rises from 0 at -h to 1 at h,
+        see :mod:`comparity.training.smooth_order`. Its sum over all pairs costs about a sort, too.
+
+        Parameters
+        ----------
+        scores : ndarray, (n,)
+            Finite scores of all rows.
+        width : float
+            The width h, positive, in units of the scores.
+        weights : ndarray, (C,), optional
+            What each cell's accuracy weighs in the gradient; nothing by default.
+
+        Returns
+        -------
+        accuracy : ndarray, (C,)
+            ``nan`` without pairs.
+        gradient : ndarray, (n,)
+            With respect to the scores.
+
+        Examples
+        --------
+        >>> y, group = np.array([0.0, 1.0]), np.zeros(2, dtype=int)
+        >>> pairs = labelled_pairs(y, group, ("all",))
+        >>> rate, slope = pairs.smoothed(np.array([0.0, 0.5]), width=1.0, weights=np.ones(1))
+        >>> rate.tolist(), slope.tolist()
+        ([0.875], [-0.5, 0.5])
+        """
+        found, gradient = np.zeros(len(self.cells)), np.zeros(len(scores))
+        per_pair = self._per_pair(weights, 1.0)
+        for part in self._parts:
+            gradient += part.add_smoothed(scores, per_pair, found, width)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return found / self.trials, gradient
 
     def reach(self, weights: Floats) -> Floats:
         """Return what all pairs of each row weigh together.

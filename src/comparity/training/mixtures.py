@@ -9,7 +9,7 @@ JMLR 2019), because a vertex of its polytope has no more positive entries.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,8 @@ class Chosen:
         trained on.
     training_share : float
         How much these weigh.
+    trained : ndarray, (S, C), optional
+        Accuracies on the rows trained on, where they were needed.
     """
 
     best: int
@@ -85,6 +87,7 @@ class Chosen:
     terms: tuple[Terms, ...]
     judged: Floats
     training_share: float = 0.0
+    trained: Floats | None = None
 
 
 def choose(
@@ -96,6 +99,7 @@ def choose(
     *,
     judged: Floats | None = None,
     training_share: float = 0.0,
+    trained: Floats | None = None,
 ) -> Chosen:
     """Choose by accuracies and objectives of all candidates; see :class:`Chosen`."""
     judged = accuracy if judged is None else judged
@@ -120,6 +124,7 @@ def choose(
         terms=terms,
         judged=judged,
         training_share=training_share,
+        trained=trained,
     )
 
 
@@ -196,6 +201,23 @@ def mix(
     allowed = np.append(limit + max(0.0, least), inside)
     loose = np.append(np.ones(len(kept)), inside)
     return _mixture(_best(objective, limits, allowed, total, loose), max(0.0, float(least)))
+
+
+def frontier(picked: Chosen, choices: Choices, slacks: Sequence[float]) -> list[Mixture]:
+    """Return the best mixture of all candidates at each slack: what every difference would cost.
+
+    Parameters
+    ----------
+    picked : Chosen
+        What was chosen, with what all candidates achieve.
+    choices : Choices
+    slacks : sequence of float
+    """
+    found = []
+    for slack in slacks:
+        excess, spans = _limits(picked.judged, picked.terms, replace(choices, slack=slack))
+        found.append(mix(picked.objective, excess, spans=spans, slack=slack))
+    return found
 
 
 def mix_uniformly(excess: Floats, *, spans: Sequence[Floats] = (), slack: float = 0.0) -> Mixture:

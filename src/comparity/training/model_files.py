@@ -23,6 +23,7 @@ from comparity.errors import (
 from comparity.tables.columns import labelled_columns
 from comparity.tables.outputs import write_text
 from comparity.tables.values import as_array, check_lengths, numbers, rows_of
+from comparity.training.group_moves import GroupMoves
 from comparity.training.models import LinearModel, Model
 from comparity.training.rows import Scale
 
@@ -54,6 +55,8 @@ class SavedScorer:
         Members of the mixture and how often each is drawn; may be empty.
     about : mapping
         How the model came about: plain data.
+    moves : (str, GroupMoves) or None
+        A column with the group, and how the scores of each group are moved.
     """
 
     kind: str
@@ -61,6 +64,7 @@ class SavedScorer:
     model: Model
     members: tuple[tuple[Model, float], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
+    moves: tuple[str, GroupMoves] | None = None
 
     def scores(self, columns: Any) -> Floats:
         """Return the scores of the best single model, all of them finite.
@@ -68,7 +72,8 @@ class SavedScorer:
         Parameters
         ----------
         columns : mapping of str to array-like, or frame of any engine
-            A column for each feature; others are not looked at.
+            A column for each feature, and one with the group where scores are moved; others are
+            not looked at.
 
         Raises
         ------
@@ -82,27 +87,30 @@ class SavedScorer:
         >>> model.scores({"b": [1.0, 0.0], "a": [3.0, 4.0]}).tolist()
         [1.5, 4.5]
         """
-        table = self._feature_table(columns)
+        table, group = self._feature_table(columns)
         # What overflows is refused below, with its rows.
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self.model.scores(table)
         lost = ~np.isfinite(scores)
         if lost.any():
             raise ModelScoreError(rows_of(lost))
-        return scores
+        if self.moves is None:
+            return scores
+        return self.moves[1].transform(scores, sensitive_features=group)
 
-    def _feature_table(self, columns: Any) -> Floats:
-        """Return the features of a mapping or a frame side by side, checked."""
-        given = (
-            columns if isinstance(columns, Mapping) else labelled_columns(columns, self.features)
-        )
+    def _feature_table(self, columns: Any) -> tuple[Floats, Any]:
+        """Return the features of a mapping or a frame side by side, checked, and the groups."""
+        grouped = [] if self.moves is None else [self.moves[0]]
+        names = dict.fromkeys([*self.features, *grouped])
+        given = columns if isinstance(columns, Mapping) else labelled_columns(columns, [*names])
         found = {}
-        for name in self.features:
+        for name in names:
             if name not in given:
                 raise MissingColumnError(name, "items", list(given))
-            found[name] = numbers(as_array(given[name], name), name, "items")
+            found[name] = as_array(given[name], name)
         check_lengths(found)
-        return np.column_stack(list(found.values()))
+        table = [numbers(found[name], name, "items") for name in self.features]
+        return np.column_stack(table), found[grouped[0]] if grouped else None
 
 
 def write_model(path: str | Path, saved: SavedScorer) -> None:
@@ -121,9 +129,14 @@ def write_model(path: str | Path, saved: SavedScorer) -> None:
         **({} if saved.kind == "linear" else {"scale": _plain_scale(saved.model)}),
         **_plain_model(saved.kind, saved.model),
         "mixture": [{**member, "probability": share} for member, share in members],
+        **({} if saved.moves is None else {"moves": _plain_moves(*saved.moves)}),
         "about": dict(saved.about),
     }
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _plain_moves(column: str, moves: GroupMoves) -> dict[str, Any]:
+    return {"column": column, "slopes": dict(moves.slopes), "shifts": dict(moves.shifts)}
 
 
 def _plain_scale(model: Any) -> dict[str, Any]:
@@ -203,6 +216,7 @@ def read_model(path: str | Path) -> SavedScorer:
         model=models[0],
         members=tuple(zip(models[1:], shares, strict=True)),
         about=about,
+        moves=reader.moves(content.get("moves")),
     )
 
 
@@ -225,6 +239,23 @@ class _Reader:
         right = not members or (shares.min() >= 0 and abs(shares.sum() - 1) <= 1e-6)
         self.check(right, f"probabilities of the mixture that sum to {shares.sum():g}")
         return members, shares.tolist()
+
+    def moves(self, found: Any) -> tuple[str, GroupMoves] | None:
+        """Return the column with the group, and how scores are moved, if they are."""
+        if found is None:
+            return None
+        known = found if isinstance(found, dict) else {}
+        column, slopes, shifts = (known.get(name) for name in ("column", "slopes", "shifts"))
+        right = isinstance(slopes, dict) and isinstance(shifts, dict) and isinstance(column, str)
+        self.check(right, "'moves' is no object with a column, and slopes and shifts by group")
+        assert isinstance(slopes, dict)
+        assert isinstance(shifts, dict)
+        right = bool(slopes) and slopes.keys() == shifts.keys()
+        self.check(right, "'moves' of other groups by slope than by shift, or of none")
+        steep = self.numbers([*slopes.values()], "'slopes'")
+        self.numbers([*shifts.values()], "'shifts'")
+        self.check(steep.min() >= 0, "'slopes' that turn the order within a group")
+        return str(column), GroupMoves(slopes=slopes, shifts=shifts)
 
     def scale(self, found: Any) -> Scale:
         """Return where features and labels have their zero and their unit."""

@@ -105,6 +105,9 @@ class TrainForm(ComparisonColumns, AuditOptions):
     form: Literal["constrained", "robust"] = choice(
         "constrained", "Limit differences, or raise the least rate."
     )
+    adjust: Literal["shift", "monotone"] | None = choice(
+        None, "Keep the goal by moving the scores of two groups, in place of training for it."
+    )
     continuous: bool = choice(False, "The sensitive column is a number, not a group.")
     no_group: str | None = choice(None, "The value that marks items in no group.")
     steps: int = choice(500, "Steps of training.", least=1)
@@ -139,7 +142,7 @@ class TrainForm(ComparisonColumns, AuditOptions):
 
     def _check_judgments(self) -> None:
         """Refuse what judgments of pairs do not have."""
-        for name in ("label", "query", "weight"):
+        for name in ("label", "query", "weight", "adjust"):
             found = getattr(self, name)
             if found is not None:
                 why = "judgments of pairs take the place of labels"

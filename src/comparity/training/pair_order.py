@@ -103,7 +103,7 @@ class PairOrder:
         sums, gradient = np.zeros((4, k, k)), np.zeros(self.n_rows)
         if len(self.rows):
             score = scores[self.rows]
-            runs = self._by_score(score), self.starts, self.segments
+            runs = self.by_score(score), self.starts, self.segments
             how = margin, squared, both
             gradient[self.rows] = sum_pairs(
                 score, self.group, self.weight, *runs, how, wrong, right, sums
@@ -127,7 +127,7 @@ class PairOrder:
         found[self.rows] = self.weight * each[run, self.group]
         return found
 
-    def _by_score(self, score: Floats) -> Codes:
+    def by_score(self, score: Floats) -> Codes:
         """Return the positions of every run in the order of scores."""
         runs, n = np.diff(self.starts), len(score)
         if np.diff(self.starts[self.segments]).max() <= SHORT_SEGMENT or len(runs) == n:
@@ -267,7 +267,7 @@ def sum_pairs(  # type: ignore[no-untyped-def]
                     _push(here, lower, upper, centre, how, turned, held, over[0], over[1])
                     _pull(here, lower, upper, centre, how, turned, held[0])
                 if n_runs > 2:
-                    _merge(here, there, lower, upper)
+                    merge_runs(here, there, lower, upper)
             if n_runs <= 2:
                 break
             half = (n_runs + 1) // 2
@@ -317,7 +317,8 @@ def _move(here, source, there, target):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _merge(here, there, lower, upper):  # type: ignore[no-untyped-def]
+def merge_runs(here, there, lower, upper):  # type: ignore[no-untyped-def]
+    """Write the items of two neighbouring runs, each in the order of scores, in one order."""
     low, high = lower[0], upper[0]
     for place in range(lower[0], upper[1]):
         if low < lower[1] and (high >= upper[1] or here[0][low] <= here[0][high]):

@@ -15,6 +15,7 @@ from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
 from comparity.results.plain import INLINE
 from comparity.results.result import Result, frame_of_rows
+from comparity.training.costs import Method, ScoreChange
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -287,6 +288,17 @@ class TrainedScorer(TrainingAnswer):
         Rows given to training, and rows audited.
     seed : int
         Of whatever was drawn at random.
+    changes : tuple of ScoreChange
+        What all pairs, each group and each kind of pair lost or won by the goal, on the same rows.
+    methods : tuple of Method
+        What was written, what it is compared with, and simpler ways to the goal, on the same rows.
+    frontier : tuple of Method
+        Mixtures of what training came by, at other slacks, there.
+    against : ScoreChange or None
+        What training changes in place of a shift of groups: squared error, or accuracy over all
+        pairs.
+    adjusted : mapping of str to float, optional
+        By how much the scores of each group are shifted, where the goal is kept by that.
     """
 
     output: str
@@ -296,6 +308,11 @@ class TrainedScorer(TrainingAnswer):
     after: ScorerAudit
     rows: Mapping[str, int]
     seed: int
+    changes: tuple[ScoreChange, ...] = ()
+    methods: tuple[Method, ...] = ()
+    frontier: tuple[Method, ...] = ()
+    against: ScoreChange | None = None
+    adjusted: Mapping[str, float] | None = None
 
     DERIVED: ClassVar[Mapping[str, str]] = {"finding": "finding", "change": "change"}
 

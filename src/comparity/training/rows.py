@@ -126,6 +126,20 @@ class Rows:
         """Return the accuracies of all cells; ``nan`` where there are no pairs."""
         return np.concatenate([family.sums(scores).accuracy for family in self.families])
 
+    def smoothed(
+        self, scores: Floats, width: float, weights: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return smoothed accuracies of all cells, 0 without pairs, and their weighted gradient."""
+        found, slope, start = [], np.zeros(len(scores)), 0
+        for family in self.families:
+            cells = slice(start, start + len(family.cells))
+            each = None if weights is None else weights[cells]
+            rates, steeper = family.smoothed(scores, width=width, weights=each)
+            found.append(rates)
+            slope += steeper
+            start = cells.stop
+        return np.nan_to_num(np.concatenate(found)), slope
+
     def objective(self, scores: Floats, accuracy: Floats) -> float:
         """Return what is minimised: mean squared error, loss of judgments, or wrong orders."""
         if self.judged is not None:
@@ -159,8 +173,12 @@ class Rows:
     ) -> tuple[Floats, Floats]:
         """Return the same with the gradient in the coefficients, their penalty included."""
         found, slope = self.slopes(self.scores(parameters), weights, choices)
+        return found, self.pull_back(slope) + 2 * choices.l2 * parameters
+
+    def pull_back(self, slope: Floats) -> Floats:
+        """Return the gradient in the coefficients of a linear score, from that in its scores."""
         raw = self.features.T @ slope - self.scale.centre * slope.sum()
-        return found, raw / self.scale.unit + 2 * choices.l2 * parameters
+        return np.asarray(raw / self.scale.unit)
 
     def share_out(self, weights: CellWeights) -> Iterator[tuple[PairFamily, Floats, Floats]]:
         """Yield the kinds of pairs with what the losses of their cells weigh."""

@@ -15,10 +15,10 @@ from comparity.errors.fits import MissingSensitiveError
 from comparity.tables.features import NAMES, labelled_items
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
+from comparity.training.candidates import goal_terms
 from comparity.training.goals import check_number, choices_of, largest_difference
 from comparity.training.losses import labelled_pairs
 from comparity.training.rows import Scale, sensitive_column, training_rows, weigh_rows
-from comparity.training.solve import goal_terms
 
 Floats = NDArray[np.float64]
 Given = dict[str, NDArray[Any]]
@@ -102,9 +102,11 @@ class GoalScore:
         EmptyCellError
             The rows given have no pair of a kind that the goal compares.
         """
-        label, scores = numbers(as_array(y, "y"), "y", "item"), estimator.predict(X)
-        check_lengths({"y": label, "X": scores})
         column = None if sensitive_features is None else sensitive_column(sensitive_features)
+        moved = getattr(estimator, "adjustment_", None) is not None
+        known = {"sensitive_features": column} if moved else {}
+        label, scores = numbers(as_array(y, "y"), "y", "item"), estimator.predict(X, **known)
+        check_lengths({"y": label, "X": scores})
         columns = {"queries": queries, "sensitive_features": column}
         scores, given = weigh_rows(scores, label, columns, sample_weight)
         accuracy = _r_squared if is_regressor(estimator) else _pairs_in_order

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import singledispatch
-
-import numpy as np
 
 from comparity.errors.spelling import visible
 from comparity.reports.charts import MOST_ROWS, Curve, CurveChart, Mark, Row, RowChart, axis_between
 from comparity.reports.sections import Grid, Section, count, rate, several, signed
-from comparity.training.goals import PARITY
 from comparity.training.result import (
     Outcome,
     RankingPolicy,
@@ -65,6 +61,13 @@ LISTED = 16
 def section(result: TrainingAnswer) -> Section:
     """Return what is told of an answer about training."""
     raise TypeError(f"{type(result).__name__} is no account of training")
+
+
+@section.register
+def _(result: TrainedScorer) -> Section:
+    from comparity.training.trained_section import trained_section
+
+    return trained_section(result)
 
 
 @section.register
@@ -235,81 +238,6 @@ def _weights(result: Training) -> tuple[Grid, ...]:
     beside = "" if result.best.squared_error is None else ", beside a squared error of weight 1"
     title = f"What the accuracy of each kind of pair weighed in the end{beside}"
     return (Grid(title=title, header=("better > worse", "weight"), rows=tuple(rows[:LISTED])),)
-
-
-# So many coefficients and kinds of pairs are listed; all are in to_dict().
-LISTED_AUDITS = 20
-
-
-@section.register
-def _(result: TrainedScorer) -> Section:
-    after, training = result.after.accuracy.section(), result.training.section()
-    goals = " and ".join(result.training.goals)
-    limit = f"with a slack of {result.training.slack:g}"
-    told = (
-        f"Model written to {result.output}. Trained for {goals} "
-        f"{limit if result.training.form == 'constrained' else 'in the robust form'} on "
-        f"{several(result.rows['trained'], 'row')}, audited on "
-        f"{count(result.rows['audited'])} others; seed {result.seed}."
-    )
-    if result.after.accuracy.labels != "binary" and result.training.goals != (PARITY,):
-        told += " Training goes by raw accuracies, the audit judges standardised ones."
-    before = f"Before, without a goal: {result.before.finding}; after: {result.after.finding}."
-    grids = (_both(result), *after.grids)
-    lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
-    if result.after.parity is not None:
-        parity = result.after.parity.section()
-        after = _put_on_top(result, after, parity)
-        tests = replace(parity.grids[0], title=f"Tests of {PARITY}")
-        grids, lists = (*grids, tests), {**parity.lists, **lists}
-    return replace(
-        after,
-        sentences=(*after.sentences[:1], before, *after.sentences[1:], visible(told)),
-        charts=(*after.charts, *training.charts),
-        grids=(*grids, *_coefficients(result), *training.grids),
-        lists=lists,
-    )
-
-
-def _put_on_top(result: TrainedScorer, accuracy: Section, parity: Section) -> Section:
-    """Put the audit on top that decides; where both do, what they come to together."""
-    assert result.after.parity is not None
-    charts = (*accuracy.charts, *parity.charts)
-    if result.training.goals == (PARITY,):
-        return replace(
-            accuracy, headline=parity.headline, kind=parity.kind, charts=charts, sentences=()
-        )
-    kind = parity.kind if result.after.parity.finding == result.after.finding else accuracy.kind
-    return replace(
-        accuracy,
-        headline=f"Pairs and {PARITY}, taken together: {result.after.finding}",
-        kind=kind,
-        charts=charts,
-        sentences=(f"{accuracy.headline}. {parity.headline}.", *accuracy.sentences),
-    )
-
-
-def _both(result: TrainedScorer) -> Grid:
-    """Put the accuracies of both models side by side."""
-    before, after = result.before.accuracy, result.after.accuracy
-    rows = [("all pairs", before.overall, after.overall, result.change["overall"])]
-    for (i, j), change in np.ndenumerate(result.change["matrix"]):
-        name = f"{visible(after.groups[i])} > {visible(after.groups[j])}"
-        rows.append((name, float(before.matrix[i, j]), float(after.matrix[i, j]), float(change)))
-    return Grid(
-        title="Accuracy on rows that training did not see",
-        header=("better > worse", "without a goal", "trained", "change"),
-        rows=tuple(
-            (name, rate(one), rate(two), signed(change))
-            for name, one, two, change in rows[:LISTED_AUDITS]
-        ),
-    )
-
-
-def _coefficients(result: TrainedScorer) -> tuple[Grid, ...]:
-    rows = [(visible(name), f"{slope:+.4g}") for name, slope in result.coefficients.items()]
-    header, shown = ("feature", "coefficient"), tuple(rows[:LISTED_AUDITS])
-    return (Grid(title="Coefficients", header=header, rows=shown),) if rows else ()
 
 
 # So many rankings and places are shown; all are in to_dict().

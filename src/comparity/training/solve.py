@@ -1,18 +1,4 @@
-r"""Playing, choosing, and choosing by rows held out and rows trained on.
-
-Rows held out are honest and few: on 1,250 queries of 11 candidates, a tenth of them of one group,
-a difference of accuracies is uncertain by 0.02, and a mixture that is to keep a slack of 0.01 there
-misses it elsewhere by as much. Training rows are more, and flatter what learned them by heart. A
-rate :math:`a` is estimated by
-
-.. math:: (1 - w) \, a_{held} + w \, a_{trained}, \qquad
-    w = \frac{n_{trained}}{n} \min\left(1, \frac{V}{\max(0, D)^2}\right)
-
-with :math:`D` how much kinder training rows are and :math:`V` its variance if nothing were learned
-by heart; of two such D, in what training pushed and in the accuracy over all pairs, the one that
-leaves less. So every row counts alike while D is no larger than chance makes it. Beyond that,
-:math:`D^2 - V` estimates the square of what was learned by heart, and w makes the expected square
-of the error least. That training rows are harsher is chance.
+"""Playing, polishing, choosing, and looking between what was chosen.
 
 A mixture keeps a goal on average by members that miss it on either side. Linear scores in between,
 on the straight lines that join the coefficients of two members, often keep it by themselves, at
@@ -24,28 +10,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import all_pairs
-from comparity.counts.ordered_pairs import ordered_pairs
-from comparity.counts.query_pairs import query_pairs
-from comparity.errors import OptionError
-from comparity.inference.dyadic import rate_covariance
-from comparity.tables.features import LabelledItems
+from comparity.training.candidates import Candidates, Kind, PreparedRows, goal_terms
 from comparity.training.game import Constraints, Minima, Nothing, Pace, Play, Referee
-from comparity.training.goals import Choices, Terms, differences, overall, terms_of
-from comparity.training.mixtures import Chosen, best_single, choose, minima
-from comparity.training.models import Model
-from comparity.training.rows import Rows, Scale, group_names, take_items
+from comparity.training.goals import Choices, Terms, differences
+from comparity.training.mixtures import Chosen, choose, minima
+from comparity.training.polish import asked_of, polish
+from comparity.training.pooling import pool, pool_rates
+from comparity.training.rows import Rows
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 MORE_GAMES = 2
 """So often the game is played again where the goal is missed on the rows chosen by."""
@@ -55,108 +35,8 @@ STEPS_BETWEEN = 20
 """So many models are tried between two members."""
 JOINED_MEMBERS = 3
 """Lines join the members that are drawn most often."""
-KINDS = {
-    "linear": ("game", "Linear"),
-    "neural": ("kinds", "NeuralNetwork"),
-    "boosted": ("kinds", "BoostedTrees"),
-}
-"""What ``scorer=`` may be as a word: module and class, each with its defaults."""
-
-
-class Kind(Protocol):
-    """A kind of score: linear, a network, trees. What its models are is its own affair.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    from_nothing : bool
-        Whether its first models know nothing; a linear score starts from least squares.
-    """
-
-    name: str
-    from_nothing: bool
-
-    def check(self) -> None:
-        """Raise where it cannot be used, before anything long is done."""
-
-    def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
-        """Play one game on rows and return the models it went through.
-
-        The referee says what is asked, and is changed by the game.
-        """
-
-    def scores(self, models: Sequence[Any], rows: Rows) -> Iterator[Floats]:
-        """Yield the scores of rows by each model."""
-
-    def model_of(self, model: Any, scale: Scale) -> Model:
-        """Return a model that takes features as they were given."""
-
-
-def kind_of(scorer: Any, **choices: Any) -> Kind:
-    """Return the kind of score asked for, by name (with its own choices) or as it is."""
-    if isinstance(scorer, str) and scorer in KINDS:
-        found: Kind = _class(scorer)(**choices)
-        return found
-    if isinstance(scorer, tuple(_class(name) for name in KINDS)):
-        return scorer  # type: ignore[return-value]
-    raise OptionError("scorer", scorer, [repr(word) for word in KINDS])
-
-
-def _class(name: str) -> Any:
-    """Import a kind of score; networks and trees load scikit-learn, a linear score does not."""
-    module, found = KINDS[name]
-    return getattr(import_module(f"comparity.training.{module}"), found)
-
-
-class PreparedRows(NamedTuple):
-    """Rows to train on and rows to choose by, in which everything asked for occurs.
-
-    Attributes
-    ----------
-    items : LabelledItems
-        Of both.
-    train, held : ndarray of int
-        Which items are trained on and chosen by; the same array where none are held out.
-    rows, by : Rows
-        The same with their pairs.
-    seed : int
-        Of whatever models start from.
-    """
-
-    items: LabelledItems
-    train: Codes
-    held: Codes
-    rows: Rows
-    by: Rows
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """What errors call the rows chosen by."""
-        return "training" if self.held is self.train else "held out"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidates:
-    """Models to choose from.
-
-    Attributes
-    ----------
-    kind : Kind
-        Of what kind they are.
-    models : tuple
-        The models.
-    multipliers : ndarray
-        The referee's mean weights in the last game.
-    terms : tuple of Terms
-        What the goals compare, on the training rows.
-    """
-
-    kind: Kind
-    models: tuple[Any, ...]
-    multipliers: Floats
-    terms: tuple[Terms, ...]
+POLISHES = 3
+"""So often the best single model is polished, told by how much differences are off elsewhere."""
 
 
 def train(
@@ -197,7 +77,9 @@ def train(
         last = _play_games(kind, ready, choices, progress=progress, shift=there - here)
         found = replace(last, models=(*found.models, *last.models))
         picked = _choose_on(by, found, ready, choices)
-    picked = _pool_rates(found, picked, ready, choices)
+    if choices.polish and found.terms:
+        found, picked = _polish(found, picked, ready, choices)
+    picked = pool_rates(found, picked, ready, choices)
     return _join_members(found, picked, ready, choices)
 
 
@@ -229,13 +111,52 @@ def _play_games(
     )
 
 
-def goal_terms(
-    rows: Rows, groups: Sequence[str], choices: Choices, *, name: str
-) -> tuple[Terms, ...]:
-    """Return what the goals compare on given rows, which errors call `name`."""
-    return tuple(
-        terms_of(goal, rows.pairs, rows.parity, groups, rows=name) for goal in choices.goals
+def _polish(
+    found: Candidates, picked: Chosen, ready: PreparedRows, choices: Choices
+) -> tuple[Candidates, Chosen]:
+    """Polish the best single model, and choose among what that goes through, too.
+
+    Once more where rows held out choose: by as much as a difference is larger on the rows chosen
+    by than on the rows trained on, what is asked of the latter is tightened, or loosened.
+    """
+    rows, kind, shift, pushed = ready.rows, found.kind, np.zeros(1), None
+    start = found.models[picked.best]
+    for _ in range(1 if rows is ready.by or choices.robust else POLISHES):
+        asked = asked_of(rows, found.terms, choices, shift)
+        new, pushed = polish(kind.parameters(start, rows, choices), rows, asked, pushed)
+        if not new:
+            break
+        found, picked = _add(found, picked, new, ready, choices)
+        picked = pool_rates(found, picked, ready, choices)
+        start = new[-1]
+        there, here = (_compare(kind, start, *at) for at in ((ready.by, picked), (rows, found)))
+        shift = (1 - picked.training_share) * (there - here)
+    return found, picked
+
+
+def _add(
+    found: Candidates, picked: Chosen, new: Sequence[Any], ready: PreparedRows, choices: Choices
+) -> tuple[Candidates, Chosen]:
+    """Add candidates, judged as the others are, and choose again."""
+    by = ready.by
+    scores = list(found.kind.scores(new, by))
+    accuracy = np.array([by.accuracy(one) for one in scores])
+    objective = [by.objective(*pair) for pair in zip(scores, accuracy, strict=True)]
+    judged, trained = accuracy, picked.trained
+    if trained is not None:
+        here = np.array([ready.rows.accuracy(one) for one in found.kind.scores(new, ready.rows)])
+        judged, trained = pool(accuracy, here, picked.training_share), np.vstack([trained, here])
+    more = choose(
+        np.vstack([picked.accuracy, accuracy]),
+        np.append(picked.objective, objective),
+        picked.terms,
+        by,
+        choices,
+        judged=np.vstack([picked.judged, judged]),
+        training_share=picked.training_share,
+        trained=trained,
     )
+    return replace(found, models=(*found.models, *new)), more
 
 
 def _referee(
@@ -281,89 +202,6 @@ def _bar(total: int, *, shown: bool) -> Iterator[Iterator[int] | None]:
         ticks.close()  # type: ignore[attr-defined]
 
 
-def _pool_rates(found: Candidates, picked: Chosen, ready: PreparedRows, choices: Choices) -> Chosen:
-    """Choose again by accuracies on both parts; objectives stay those of the rows held out.
-
-    There is nothing to pool without a goal or rows held out, with a network or trees, which learn
-    rows by heart in the course of a game, or with statistical parity, of which no variance is known
-    here.
-    """
-    rows, by = ready.rows, ready.by
-    alike = rows is not by and rows.pairs.cells == by.pairs.cells and rows.parity is None
-    if not picked.terms or found.kind.from_nothing or not alike:
-        return picked
-    here = np.array([rows.accuracy(scores) for scores in found.kind.scores(found.models, rows)])
-    share = _training_share(found, picked, here, ready, choices)
-    return choose(
-        picked.accuracy,
-        picked.objective,
-        picked.terms,
-        by,
-        choices,
-        judged=pool(picked.accuracy, here, share),
-        training_share=share,
-    )
-
-
-def pool(held: Floats, trained: Floats, share: float) -> Floats:
-    """Return accuracies on rows held out, with those on rows trained on weighed in."""
-    return held + share * np.nan_to_num(trained - held)
-
-
-def _training_share(
-    found: Candidates, picked: Chosen, here: Floats, ready: PreparedRows, choices: Choices
-) -> float:
-    """Return how much the training rows weigh, from 0 to 1.
-
-    How much kinder they are is seen in the mixture that they alone would choose (`here` are the
-    accuracies of all candidates on them), which rows held out had no part in. The variance is that
-    on the rows held out, by the theory of all pairs, and on rows trained on as much less as there
-    are more of them. Where it is unknown, as with a single query, training rows weigh nothing.
-    """
-    by, items = ready.by, take_items(ready.items, ready.held)
-    kinder = np.array([_lowered_rates(found, picked, by, choices), -overall(by.pairs, by.n_cells)])
-    alone = choose(here, picked.objective, picked.terms, by, choices).mixture
-    models, many = [found.models[one] for one in alone.members], alone.probabilities
-    apart = kinder @ (many @ np.nan_to_num(picked.accuracy - here)[alone.members])
-    # Members share rows; the mean of their variances is the most that of their mean can be.
-    covariance = [_covariance(items, one) for one in found.kind.scores(models, by)]
-    share = len(ready.train) / (len(ready.train) + len(ready.held))
-    variance = np.diag(kinder @ np.tensordot(many, covariance, axes=1) @ kinder.T) / share
-    if variance.min() <= 0:
-        return 0.0
-    return float(share * (variance / np.maximum(variance, np.maximum(apart, 0.0) ** 2)).min())
-
-
-def _lowered_rates(found: Candidates, picked: Chosen, by: Rows, choices: Choices) -> Floats:
-    """Return what training lowered, as coefficients of accuracies.
-
-    Differences count by how far the first candidate, least squares, misses the slack; rates to be
-    raised by what the referee gave them.
-    """
-    if choices.robust:
-        raised: Floats = found.multipliers @ np.vstack(minima(by, picked.terms, choices))
-        return -raised
-    rises = differences(picked.terms)[0]
-    missed = rises @ np.nan_to_num(picked.accuracy[0]) - choices.slack
-    weights = np.maximum(missed, 0.0) if missed.max() > 0 else (missed == missed.max()) * 1.0
-    return np.asarray(weights @ rises)
-
-
-def _covariance(items: LabelledItems, scores: Floats) -> Floats:
-    """Return the covariance of the accuracies of all cells; 0 in cells without pairs."""
-    y, query, weights = items.label, items.query, items.weight
-    if items.value is not None:
-        sharing = ordered_pairs(y, scores, items.value, query=query, weights=weights).sharing
-    else:
-        columns = (y, scores, items.group, group_names(items.group, items.groups))
-        if query is None:
-            sharing = all_pairs(*columns, weights=weights).sharing
-        else:
-            sharing = query_pairs(*columns, query, weights=weights).sharing
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.nan_to_num(rate_covariance(sharing))
-
-
 def _join_members(
     found: Candidates, picked: Chosen, ready: PreparedRows, choices: Choices
 ) -> tuple[Candidates, Chosen]:
@@ -372,7 +210,7 @@ def _join_members(
     Not in the robust form, whose mixtures raise little, of networks and trees, and where the
     mixture is one model.
     """
-    drawn, by = picked.mixture, ready.by
+    drawn = picked.mixture
     alone = len(drawn.members) < 2
     if not picked.terms or choices.robust or found.kind.from_nothing or alone:
         return found, picked
@@ -380,18 +218,6 @@ def _join_members(
     ends = combinations([found.models[one] for one in often], 2)
     shares = np.arange(1, STEPS_BETWEEN + 1) / (STEPS_BETWEEN + 1)
     new = [(1 - t) * one + t * other for one, other in ends for t in shares]
-    scores = list(found.kind.scores(new, by))
-    accuracy = np.array([by.accuracy(one) for one in scores])
-    objective = [by.objective(*pair) for pair in zip(scores, accuracy, strict=True)]
-    judged = accuracy
-    if picked.training_share:
-        here = np.array([ready.rows.accuracy(one) for one in found.kind.scores(new, ready.rows)])
-        judged = pool(accuracy, here, picked.training_share)
-    more = replace(
-        picked,
-        accuracy=np.vstack([picked.accuracy, accuracy]),
-        objective=np.append(picked.objective, objective),
-        judged=np.vstack([picked.judged, judged]),
-    )
-    best = best_single(more.judged, more.objective, more.terms, by, choices)
-    return replace(found, models=(*found.models, *new)), replace(more, best=best)
+    found, more = _add(found, picked, new, ready, choices)
+    # What lies between members can be a better single model, and no better mixture.
+    return found, replace(more, mixture=picked.mixture)

@@ -1,8 +1,8 @@
-"""What is done with files: scores are trained, and audited on unseen rows; rows are weighed."""
+"""Scores trained on a file, and audited on rows that training did not see."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,24 +20,28 @@ from comparity.results.judging import overall_finding
 from comparity.results.result import EXIT_STATUS
 from comparity.tables.columns import labelled_columns
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
-from comparity.tables.files import file_sha256, read_table, write_table
+from comparity.tables.files import file_sha256, read_table
 from comparity.tables.outputs import check_apart
-from comparity.tables.values import bounded_numbers, factorise, group_codes, numbers
-from comparity.training import weigh
+from comparity.tables.values import bounded_numbers, numbers
+from comparity.training.adjust import adjust_model, check_adjustable
+from comparity.training.beside import fresh_rows, put_beside, simple_moves
+from comparity.training.candidates import Kind, PreparedRows, kind_of
 from comparity.training.fitting import TrainingFit, fit_score, prepare_rows
 from comparity.training.goals import PARITY, Choices, choices_of
+from comparity.training.group_moves import GroupMoves
 from comparity.training.held_out import hold_out
 from comparity.training.model_files import SavedScorer, write_model
 from comparity.training.models import LinearModel
-from comparity.training.options import TrainForm, WeightsForm
-from comparity.training.result import ScorerAudit, TrainedScorer, WeighedCell, Weighing
-from comparity.training.solve import PreparedRows, kind_of
+from comparity.training.options import TrainForm
+from comparity.training.result import ScorerAudit, TrainedScorer, Training
 
 Floats = NDArray[np.float64]
 
 CHOSEN_BY = 0.25
 """Share of the rows for training, or of their queries, that models are chosen by."""
 
+SLACKS = 9
+"""At so many slacks the frontier is drawn."""
 WITHOUT_GOAL = 150
 """Steps without a goal from least squares on: of six data sets, simulated and published, none was
 ordered better by more than 0.001 after 2,000."""
@@ -81,31 +85,71 @@ def train_file(
     form = replace(form, seed=seed)
     options = _audit_options(form)
     task: dict[str, Any] = {"continuous": form.continuous, "predicted": form.task == "regression"}
-    bound = choices_of(goal=form.goal, slack=form.slack, form=form.form, steps=form.steps, **task)
+    asked = {name: getattr(form, name) for name in ("goal", "slack", "form", "steps")}
+    bound = choices_of(**asked, **task)
     rows, others = _read_rows(path, form)
     ready = _prepare(rows, form, bound)
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} to audit.")
-    own = {name: getattr(form, name) for name in ("hidden", "leaves")}
-    kind = kind_of(form.scorer, **{name: one for name, one in own.items() if one is not None})
-    kind.check()
+    if form.adjust is not None:
+        check_adjustable(form.adjust, bound, ready.items, **_predicted(form))
+    kind = _kind(form)
     steps = form.steps if kind.from_nothing else min(form.steps, WITHOUT_GOAL)
     free = choices_of(goal=None, steps=steps, **task)
-    before = _audit(fit_score(kind, _prepare(rows, form, free), free), others, form, options)
-    share = f"{before.accuracy.overall:.3f} of all pairs in the right order"
-    tell(f"Without a goal: {before.finding}, {share}. Training for {' and '.join(form.goal)} ...")
-    fit = fit_score(kind, ready, bound)
+    plain = fit_score(kind, _prepare(rows, form, free), free)
+    before = plain.model.scores(others.features)
+    audited = _audit(before, others, form, options)
+    share = f"{audited.accuracy.overall:.3f} of all pairs in the right order"
+    doing = "Training" if form.adjust is None else "Moving scores of groups"
+    goals = " and ".join(form.goal)
+    tell(f"Without a goal: {audited.finding}, {share}. {doing} for {goals} ...")
+    trained, fit, moves = _reach_goal(kind, plain, rows, ready, form, bound)
+    after = others.moved(fit.model.scores(others.features), moves)
+    fresh = fresh_rows(others.features, others.items(form, after), bound, **_predicted(form))
+    simple = simple_moves(plain, ready, rows.features, bound, **_predicted(form))
+    scores = {adjust: others.moved(before, one) for adjust, one in simple.items()}
     slopes = fit.model.coefficients.tolist() if isinstance(fit.model, LinearModel) else ()
     counts = {"trained": len(rows), "audited": len(others)}
-    write_model(output, _saved_scorer(fit, path, form, counts))
+    write_model(output, _saved_scorer(fit, path, form, counts, moves))
     return TrainedScorer(
         output=str(output),
         coefficients=dict(zip(form.features, slopes, strict=False)),
-        training=fit.training,
-        before=before,
-        after=_audit(fit, others, form, options),
+        training=trained,
+        before=audited,
+        after=_audit(after, others, form, options),
         rows=counts,
         seed=seed,
+        adjusted=None if moves is None else moves.shifts,
+        **put_beside(fresh, before, after, fit, scores, adjust=form.adjust, seed=seed),
     )
+
+
+def _predicted(form: TrainForm) -> dict[str, bool]:
+    return {"predicted": form.task == "regression"}
+
+
+def _kind(form: TrainForm) -> Kind:
+    """Return what is trained, where it can be."""
+    own = {name: getattr(form, name) for name in ("hidden", "leaves")}
+    kind = kind_of(form.scorer, **{name: one for name, one in own.items() if one is not None})
+    kind.check()
+    return kind
+
+
+def _reach_goal(
+    kind: Kind,
+    plain: TrainingFit,
+    rows: _FileRows,
+    ready: PreparedRows,
+    form: TrainForm,
+    choices: Choices,
+) -> tuple[Training, TrainingFit, GroupMoves | None]:
+    """Train for the goal, or move the scores of a model trained without."""
+    if form.adjust is None:
+        fit = fit_score(kind, ready, choices, slacks=SLACKS)
+        return fit.training, fit, None
+    facts = plain.model, plain.training, ready, choices, rows.features
+    moves, told = adjust_model(form.adjust, *facts)
+    return told, plain, moves
 
 
 def check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
@@ -160,6 +204,12 @@ class _FileRows:
         tables = [np.column_stack([rows.features, rows.label]) for rows in (self, others)]
         ours, theirs = (table[np.lexsort(table.T)] for table in tables)
         return np.array_equal(ours, theirs)
+
+    def moved(self, scores: Floats, moves: GroupMoves | None) -> Floats:
+        """Return scores moved by group, or as they are."""
+        if moves is None:
+            return scores
+        return moves.transform(scores, sensitive_features=self.sensitive)
 
     def items(self, form: TrainForm, scores: Floats) -> LabelledItems:
         """Return the rows with scores, checked for an audit."""
@@ -223,10 +273,10 @@ def _prepare(rows: _FileRows, form: TrainForm, choices: Choices) -> PreparedRows
 
 
 def _audit(
-    fit: TrainingFit, rows: _FileRows, form: TrainForm, options: PairwiseOptions
+    scores: Floats, rows: _FileRows, form: TrainForm, options: PairwiseOptions
 ) -> ScorerAudit:
     """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
-    items = rows.items(form, fit.model.scores(rows.features))
+    items = rows.items(form, scores)
     accuracy = audit_items(items, options, None, **form.roles)
     parity = _audit_parity(items, options) if PARITY in form.goal else None
     tests = [] if set(form.goal) == {PARITY} else [*accuracy.tests]
@@ -250,7 +300,11 @@ def _audit_parity(items: LabelledItems, options: PairwiseOptions) -> Audit:
 
 
 def _saved_scorer(
-    fit: TrainingFit, path: str | Path, form: TrainForm, counts: dict[str, int]
+    fit: TrainingFit,
+    path: str | Path,
+    form: TrainForm,
+    counts: dict[str, int],
+    moves: GroupMoves | None,
 ) -> SavedScorer:
     """Return what is written of a model: the best single one, the mixture, and where from."""
     shares = fit.mixture.probabilities.tolist()
@@ -258,7 +312,9 @@ def _saved_scorer(
         kind=fit.training.scorer,
         features=form.features,
         model=fit.model,
-        members=tuple(zip(fit.mixture.members, shares, strict=True)),
+        # Scores of members are not moved.
+        members=() if moves else tuple(zip(fit.mixture.members, shares, strict=True)),
+        moves=None if moves is None else (form.sensitive, moves),
         about={
             "comparity": __version__,
             "task": form.task,
@@ -266,80 +322,10 @@ def _saved_scorer(
             "goal": list(form.goal),
             "slack": form.slack,
             "form": form.form,
+            "adjust": form.adjust,
             "seed": form.seed,
             **form.roles,
             "file": {"name": Path(path).name, "sha256": file_sha256(path)},
             "rows": counts,
         },
-    )
-
-
-def weigh_file(path: str | Path, output: str | Path, **choices: Any) -> Weighing:
-    """Write a file again with a column of weights.
-
-    Parameters
-    ----------
-    path, output : path
-        Files; the format of either follows from its name. They must be two. `output` is written
-        whole or not at all.
-    **choices
-        Those of :class:`WeightsForm`; `density`, `radius` and `bandwidth` are None for those of
-        :func:`fair_reweighing`.
-    """
-    check_apart(output, [path])
-    form = WeightsForm(**choices)
-    method, label, sensitive, column = form.method, form.label, form.sensitive, form.column
-    own = {name: getattr(form, name) for name in ("density", "radius", "bandwidth")}
-    given = {name: value for name, value in own.items() if value is not None}
-    table = read_table(path)
-    columns = labelled_columns(table, [label, *sensitive])
-    # To DuckDB, which would call the new column another, capital letters make no difference.
-    if column.lower() in map(str.lower, table.collect_schema().names()):
-        raise OptionError("name", column, ["a name no column has"], "the column exists")
-    continuous = method == "fair-reweighing"
-    y = bounded_numbers(columns[label], label, "items") if continuous else columns[label]
-    # Errors name the columns of the file.
-    group_codes(y, label, "items", several=False)
-    attributes = {name: weigh.as_words(columns[name]) for name in sensitive}
-    # Groups written as numbers are groups, unless they are said to be numbers.
-    for name in form.numeric or ():
-        attributes[name] = bounded_numbers(columns[name], name, "items")
-    missing = None
-    if continuous:
-        weights = weigh.fair_reweighing(y, sensitive_features=attributes, **given)
-    else:
-        group, classes, missing = weigh.group_and_label(y, attributes)
-        weights = weigh.METHODS[method](group, classes)
-    labels = factorise(y)[1]
-    # Weights of 1 are right then, and of no use.
-    useless = [f"Every value of {label!r} is {str(labels[0])!r}: there is nothing to balance."]
-    useless = useless if len(labels) == 1 else []
-    write_table(read_table(path, typed=True), output, {column: weights})
-    return Weighing(
-        method=method,
-        column=column,
-        output=str(output),
-        n_rows=len(weights),
-        effective_rows=weigh.effective_rows(weights),
-        largest=float(weights.max()),
-        cells=() if continuous else _cells(attributes, y, weights),
-        notes=(*([str(missing)] if missing else []), *useless),
-    )
-
-
-def _cells(
-    attributes: Mapping[str, NDArray[Any]], y: NDArray[Any], weights: Floats
-) -> tuple[WeighedCell, ...]:
-    """Return rows and weight of a row by group and label."""
-    groups = {name: group_codes(column, name, "array") for name, column in attributes.items()}
-    code, names = weigh.cross_groups(groups)
-    label, labels = group_codes(y, "label", "items", several=False)
-    cells, first, rows = np.unique(
-        code * len(labels) + label, return_index=True, return_counts=True
-    )
-    return tuple(
-        WeighedCell(names[cell // len(labels)], labels[cell % len(labels)], many, weight)
-        for cell, many, weight in zip(
-            cells.tolist(), rows.tolist(), weights[first].tolist(), strict=True
-        )
     )

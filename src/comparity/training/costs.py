@@ -1,0 +1,191 @@
+r"""What a goal cost whom: rates of two scores of the same rows, with intervals of their difference.
+
+Two scores of the same rows go wrong in the same pairs, so that their difference is known better
+than either. Its variance is that of a grouped jackknife: rows (whole queries, where there are any)
+are dealt into 40 parts, rates are worked out without each part in turn, and
+
+.. math:: V = \frac{G - 1}{G} \sum_g (d_{(g)} - \bar d)^2
+
+over the G differences without part g, with Student's quantile of G - 1 degrees of freedom. That
+holds for any smooth function of sums over pairs (Arvesen, "Jackknifing U-statistics", 1969).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.ordered_pairs import EQUAL
+from comparity.tables.features import LabelledItems
+from comparity.training.losses import attribute_pairs, labelled_pairs
+from comparity.training.rows import group_names, take_items
+
+Floats = NDArray[np.float64]
+
+PARTS = 40
+"""Rows are dealt into so many parts, of which one is left out at a time."""
+ALL_PAIRS, ERROR = "all pairs", "mean squared error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreChange:
+    """A number before and after, on the same rows.
+
+    Attributes
+    ----------
+    what : str
+        All pairs, a group (pairs whose better item is in it), a kind of pair, or the mean squared
+        error.
+    before, after : float
+        ``nan`` without pairs.
+    low, high : float
+        Ends of the interval of after minus before, at `level`; ``nan`` where it is not known.
+    level : float
+    """
+
+    what: str
+    before: float
+    after: float
+    low: float
+    high: float
+    level: float = 0.95
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"change": "change"}
+
+    @property
+    def change(self) -> float:
+        """After minus before."""
+        return self.after - self.before
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval does not hold zero."""
+        return self.low > 0 or self.high < 0
+
+
+def changes(
+    items: LabelledItems,
+    before: Floats,
+    after: Floats,
+    *,
+    predicted: bool,
+    seed: int = 0,
+    level: float = 0.95,
+) -> tuple[ScoreChange, ...]:
+    """Compare two scores of the same rows: overall, by group of the better item, by kind of pair.
+
+    Parameters
+    ----------
+    items : LabelledItems
+        Labels, groups, queries and weights.
+    before, after : ndarray, (n,)
+        Scores, in the unit of labels where these are predicted.
+    predicted : bool
+        Whether to compare squared errors, too.
+    seed : int
+        Deals rows into parts.
+    level : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> from comparity.tables.features import labelled_items
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = rng.normal(size=500), rng.integers(0, 2, 500)
+    >>> items = labelled_items(y, y, group)
+    >>> noisy = y + rng.normal(size=500)
+    >>> overall = changes(items, noisy + group, noisy, predicted=False)[0]
+    >>> overall.what, overall.low < overall.change < overall.high
+    ('all pairs', True)
+    """
+    from scipy.stats import t
+
+    both = before, after
+    names, found = _numbers(items, both, predicted=predicted)
+    part = _deal(items, seed)
+    without = []
+    for one in range(int(part.max()) + 1):
+        kept = np.flatnonzero(part != one)
+        some = _numbers(
+            take_items(items, kept), [scores[kept] for scores in both], predicted=predicted
+        )
+        without.append(np.subtract(*some[1][::-1]))
+    many = len(without)
+    variance = (many - 1) * np.var(without, axis=0)
+    half = t.isf((1 - level) / 2, many - 1) * np.sqrt(variance) if many > 1 else variance * math.nan
+    apart = found[1] - found[0]
+    return tuple(
+        ScoreChange(what=name, before=old, after=new, low=low, high=high, level=level)
+        for name, old, new, low, high in zip(
+            names, *found.tolist(), (apart - half).tolist(), (apart + half).tolist(), strict=True
+        )
+    )
+
+
+def _deal(items: LabelledItems, seed: int) -> NDArray[np.int64]:
+    """Return the part of each row; rows of a query are in the same."""
+    unit = np.arange(len(items)) if items.query is None else items.query
+    _, unit = np.unique(unit, return_inverse=True)
+    many = int(unit.max()) + 1
+    dealt = np.random.default_rng(seed).permutation(many) % min(PARTS, many)
+    return np.asarray(dealt[unit.reshape(-1)])
+
+
+def _numbers(
+    items: LabelledItems, scores: Sequence[Floats], *, predicted: bool
+) -> tuple[list[str], Floats]:
+    """Return names, and what is compared by score."""
+    how: dict[str, Any] = {"query": items.query, "weights": items.weight}
+    if items.value is not None:
+        pairs = attribute_pairs(items.label, items.value, **how)
+        groups: Sequence[str] = ()
+    else:
+        groups = items.groups
+        pairs = labelled_pairs(items.label, items.group, group_names(items.group, groups), **how)
+    cells = [cell for cell in pairs.cells if cell != EQUAL or items.value is None]
+    chosen = [[*pairs.cells], *([c for c in cells if c.better == g] for g in groups)]
+    chosen += [[cell] for cell in cells]
+    names = [ALL_PAIRS, *(f"{group} above others" for group in groups), *map(str, cells)]
+    at = np.array([[cell in union for cell in pairs.cells] for union in chosen], dtype=np.float64)
+    found = []
+    for one in scores:
+        hits = np.nan_to_num(pairs.sums(one).accuracy) * pairs.trials
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rates = at @ hits / (at @ pairs.trials)
+        error = np.average((one - items.label) ** 2, weights=items.weight)
+        found.append(np.append(rates, error) if predicted else rates)
+    return [*names, *([ERROR] if predicted else [])], np.array(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """What a way to a score achieves on rows that it was not found by.
+
+    Attributes
+    ----------
+    name : str
+    accuracy : float
+        Over all pairs that labels imply.
+    squared_error : float or None
+        Where labels are predicted.
+    largest_difference : float
+        Of the rates that the goals compare.
+    needs_groups : bool
+        Whether groups must be known when scoring.
+    """
+
+    name: str
+    accuracy: float
+    squared_error: float | None
+    largest_difference: float
+    needs_groups: bool = False
+
+    @property
+    def loss(self) -> float:
+        """The squared error, or the share of pairs that are not in the right order."""
+        return 1 - self.accuracy if self.squared_error is None else self.squared_error

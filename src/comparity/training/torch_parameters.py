@@ -1,0 +1,104 @@
+"""A network as a function of its weights, for optimisers that take one long vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from comparity.training.models import State
+from comparity.training.rows import Rows
+
+Floats = NDArray[np.float64]
+
+
+class ModuleParameters:
+    """A module as a function of its weights; see :mod:`comparity.training.polish`.
+
+    It scores as it will when it is used: nothing is dropped out, and running means stay.
+
+    Parameters
+    ----------
+    build : callable
+        From the number of features to a module in double precision.
+    state : mapping of str to ndarray
+        The weights to begin with.
+    rows : Rows
+    l2 : float
+        Weight of the squares of weights of layers; biases cost nothing.
+
+    Examples
+    --------
+    >>> from comparity.training.rows import Scale
+    >>> scale = Scale(centre=np.zeros(1), unit=np.ones(1))
+    >>> rows = Rows(
+    ...     features=np.array([[1.0], [3.0]]), scale=scale, pairs=None, parity=None, target=None,
+    ...     weight=np.ones(2),
+    ... )
+    >>> state = {"weight": np.array([[2.0]]), "bias": np.array([1.0])}
+    >>> build = lambda features: torch.nn.Linear(features, 1).double()
+    >>> line = ModuleParameters(build, state, rows, l2=0.5)
+    >>> line.start.tolist(), line.scores(line.start).tolist(), line.penalty(line.start)[0]
+    ([2.0, 1.0], [3.0, 7.0], 2.0)
+    >>> line.pull_back(line.start, np.array([1.0, 1.0])).tolist()
+    [4.0, 2.0]
+    """
+
+    def __init__(
+        self, build: Callable[[int], torch.nn.Module], state: State, rows: Rows, l2: float
+    ) -> None:
+        with torch.random.fork_rng(devices=[]):
+            self._module = build(rows.features.shape[1]).eval()
+        self._module.load_state_dict({name: torch.as_tensor(one) for name, one in state.items()})
+        self._free = [one for one in self._module.parameters() if one.requires_grad]
+        self._features = torch.as_tensor(rows.scale.standardise(rows.features))
+        self._l2 = l2
+        self.start = self._flat([one.detach() for one in self._free])
+        self._last: tuple[Floats, torch.Tensor] | None = None
+
+    @staticmethod
+    def _flat(tensors: list[torch.Tensor]) -> Floats:
+        return np.concatenate([one.numpy().ravel() for one in tensors]).astype(np.float64)
+
+    def _load(self, parameters: Floats) -> None:
+        start = 0
+        with torch.no_grad():
+            for one in self._free:
+                part = parameters[start : start + one.numel()]
+                one.copy_(torch.as_tensor(part).reshape(one.shape))
+                start += one.numel()
+
+    def _forward(self, parameters: Floats) -> torch.Tensor:
+        """Return the scores with their way back; the last ones are kept."""
+        if self._last is None or not np.array_equal(self._last[0], parameters):
+            self._load(parameters)
+            self._last = parameters.copy(), self._module(self._features).reshape(-1)
+        return self._last[1]
+
+    def scores(self, parameters: Floats) -> Floats:
+        """Return the scores of all rows."""
+        return np.asarray(self._forward(parameters).detach().numpy())
+
+    def pull_back(self, parameters: Floats, slope: Floats) -> Floats:
+        """Return the gradient in the weights."""
+        scores = self._forward(parameters)
+        self._last = None
+        found = torch.autograd.grad(
+            scores, self._free, torch.as_tensor(slope), allow_unused=True, materialize_grads=True
+        )
+        return self._flat(list(found))
+
+    def penalty(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return what weights of layers cost."""
+        shapes = [np.full(one.numel(), one.ndim > 1) for one in self._free]
+        costly = parameters * np.concatenate(shapes)
+        return self._l2 * float(costly @ costly), 2 * self._l2 * costly
+
+    def model(self, parameters: Floats) -> State:
+        """Return the state of the module with these weights."""
+        self._load(parameters)
+        self._last = None
+        state = self._module.state_dict().items()
+        return {name: one.detach().numpy().copy() for name, one in state}
