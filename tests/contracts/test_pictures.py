@@ -20,6 +20,8 @@ NO_PICTURE = {
     "Installation": "a list of versions",
     "RankingPolicy": "rankings with their probabilities, which its page lists",
     "Reproduction": "published numbers beside ours; figures are drawn from their own data",
+    "StudyExport": "a list of files and hashes",
+    "StudyStatus": "counts of judges and judgments; audits of the export have pictures",
     "Story": "the steps of the demo, whose page has their pictures",
     "Weighing": "an account of weights that are in a file",
 }

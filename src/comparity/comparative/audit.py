@@ -120,7 +120,6 @@ def comparative_separation(
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> rng = np.random.default_rng(7)
     >>> quality, group = rng.normal(size=300), np.array(["a", "b"] * 150)
     >>> pairs = np.array([rng.choice(300, 2, replace=False) for _ in range(1500)])

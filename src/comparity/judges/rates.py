@@ -20,9 +20,9 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class PromptRate:
     interval : Interval
         ``nan`` with fewer than two prompts.
     """
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"rate": "rate"}
 
     hits: int
     trials: int
