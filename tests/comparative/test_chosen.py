@@ -116,7 +116,7 @@ def false_alarms(folder: Path, studies: int) -> Iterator[bool]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("studies", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("studies", [20, pytest.param(400, marks=pytest.mark.slow)])
 def test_weighted_audits_of_chosen_pairs_keep_their_error_rate(
     tmp_path: Path, studies: int
 ) -> None:
