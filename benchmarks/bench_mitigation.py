@@ -1,9 +1,9 @@
 """Ours against Fairlearn, AIF360 and baselines: loss against violation on fresh rows.
 
 ``python benchmarks/bench_mitigation.py`` runs all data sets and 10 splits (about 20 minutes of a
-core) and prints the tables; ``--data german,crime --splits 3`` runs a part. Every split of a data
-set is one file in ``build/mitigation/``, and what is there is not run again: stop and go on as you
-like, or run data sets in several processes. ``--whose ours`` runs our methods alone, and
+core) and prints the tables; ``--data german,crime --splits 3`` runs a part. A method on a split of
+a data set is one file in ``build/mitigation/``, and what is there is not run again: stop and go on
+as you like, or run data sets in several processes. ``--whose ours`` runs our methods alone, and
 ``--no-run`` nothing at all. ``--docs`` writes tables and picture into the documentation.
 """
 
@@ -82,17 +82,25 @@ def run_method(method: Method, train: Part, test: Part) -> list[dict[str, Any]]:
     return found
 
 
-def run_split(name: str, number: int, *, ours: bool) -> list[dict[str, Any]]:
-    """Return what our methods, or those of others, come to on one split."""
-    train, test = split(name, number)
-    rows = []
+def run_split(name: str, number: int, whose: str, *, only_read: bool) -> list[dict[str, Any]]:
+    """Return what our methods, or those of others, come to on one split; run what is missing."""
+    parts: tuple[Part, Part] | None = None
+    rows: list[dict[str, Any]] = []
     for method in METHODS:
-        if (method.package == OURS) is not ours:
-            continue
         few = method.most_splits is not None and number >= method.most_splits
-        if few or (method.families == (NUMBER,) and train.target is None):
+        if few or (method.package == OURS) is not (whose == "ours"):
             continue
-        rows += [{"data": name, "split": number, **row} for row in run_method(method, train, test)]
+        told = f"{name}_{number}_{method.package}_{method.name.strip()}.json".replace(" ", "_")
+        file = FOLDER / told
+        if not file.exists() and only_read:
+            continue
+        if not file.exists():
+            parts = split(name, number) if parts is None else parts
+            none = method.families == (NUMBER,) and parts[0].target is None
+            found = [] if none else run_method(method, *parts)
+            known = [{"data": name, "split": number, **row} for row in found]
+            file.write_text(json.dumps(known), encoding="utf-8")
+        rows += json.loads(file.read_text(encoding="utf-8"))
     return rows
 
 
@@ -110,13 +118,7 @@ def main() -> None:
     for number in range(asked.splits):
         for name in asked.data.split(","):
             for whose in asked.whose.split(","):
-                file = FOLDER / f"{name.replace(' ', '_')}_{number}_{whose}.json"
-                if not file.exists() and asked.no_run:
-                    continue
-                if not file.exists():
-                    found = run_split(name, number, ours=whose == "ours")
-                    file.write_text(json.dumps(found), encoding="utf-8")
-                rows += json.loads(file.read_text(encoding="utf-8"))
+                rows += run_split(name, number, whose, only_read=asked.no_run)
     tell(rows, docs=asked.docs)
 
 

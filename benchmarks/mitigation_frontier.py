@@ -5,8 +5,8 @@ a package is the lower convex hull of its points and of the baselines, which are
 mixture of two models has the mean of both. Means over fewer splits are moved by what the plain
 regression differs between these and all. At a violation that two packages reach, each is a mixture
 of two points; the same mixture is taken in every split, so that the difference of the two has a
-standard error over splits. Ours is led along our frontier from the violation of a split to that of
-the comparison, so that the uncertainty of where we are on it is part of that error.
+standard error over splits. Each is led along its own frontier from its violation in a split to its
+mean violation, so that the uncertainty of where both are on theirs is part of that error.
 """
 
 from __future__ import annotations
@@ -124,27 +124,35 @@ def _is_above(first: Point, middle: Point, last: Point) -> bool:
     return (y1 - y0) * (x2 - x0) >= (y2 - y0) * (x1 - x0)
 
 
-def losses_at(
-    hull: Sequence[Point], violation: float, *, led: bool = False
-) -> tuple[dict[int, float], str]:
-    """Return the loss by split at a violation that the hull reaches, and what reaches it."""
+def losses_at(hull: Sequence[Point], violation: float) -> tuple[dict[int, float], str]:
+    """Return the loss by split at a violation that the hull reaches, and what reaches it.
+
+    What has another violation in a split than on average is led along the hull to its average.
+    """
     places = [point.at[0] for point in hull]
     # The same model of two packages has the same violation but for rounding.
     above = min(int(np.searchsorted(places, violation - ROUNDING)), len(hull) - 1)
-    last = hull[above]
-    if above == 0 or violation >= places[above] - ROUNDING:
-        return dict(last.loss), last.name
-    first = hull[above - 1]
-    share = (violation - places[above - 1]) / (places[above] - places[above - 1])
-    slope = (last.at[1] - first.at[1]) / (last.at[0] - first.at[0])
-    found = {}
-    for one in first.loss.keys() & last.loss.keys():
-        loss, there = (
-            (1 - share) * getattr(first, name)[one] + share * getattr(last, name)[one]
-            for name in ("loss", "violation")
-        )
-        found[one] = loss + (slope * (violation - there) if led else 0.0)
-    return found, f"{first.name} and {last.name}"
+    first = last = hull[above]
+    share, name = 1.0, last.name
+    if above > 0 and violation < places[above] - ROUNDING:
+        first = hull[above - 1]
+        share = (violation - places[above - 1]) / (places[above] - places[above - 1])
+        name = f"{first.name} and {last.name}"
+    # At a corner, the line between its neighbours.
+    low, high = (first, last) if first is not last else _neighbours(hull, above)
+    (x0, y0), (x1, y1) = low.at, high.at
+    slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
+    both = sorted(first.loss.keys() & last.loss.keys())
+    loss, there = (
+        {one: (1 - share) * a[one] + share * b[one] for one in both}
+        for a, b in ((first.loss, last.loss), (first.violation, last.violation))
+    )
+    middle = float(np.mean([*there.values()]))
+    return {one: loss[one] + slope * (middle - there[one]) for one in both}, name
+
+
+def _neighbours(hull: Sequence[Point], at: int) -> tuple[Point, Point]:
+    return hull[max(at - 1, 0)], hull[min(at + 1, len(hull) - 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +211,7 @@ def _duel(
     theirs: Sequence[Point],
     violation: float,
 ) -> Duel:
-    mine, by_ours = losses_at(ours, violation, led=True)
+    mine, by_ours = losses_at(ours, violation)
     other, by_theirs = losses_at(theirs, violation)
     splits = sorted(mine.keys() & other.keys())
     apart = np.array([mine[one] - other[one] for one in splits])

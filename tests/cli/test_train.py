@@ -20,6 +20,7 @@ from tests.training.simulated import ranking
 
 Run = Callable[..., Any]
 
+WITHIN = ("--features", "a", "--goal", "within-group")
 PARITY = ("--features", "a", "--goal", "statistical parity")
 NUMBER = ("--features", "a", "--sensitive", "age", "--continuous")
 OPTIONS = ("--features", "a,b", "--label", "rel", "--sensitive", "sex", "--steps", "60")
@@ -187,7 +188,7 @@ def test_other_scorers_are_written_and_read_back(
         (("--features", "a", "--leaves", "4", "--output", "m.json"), "scorer 'boosted'"),
         ((*PARITY, "--weight", "worth", "--output", "m.json"), "statistical parity has none"),
         ((*PARITY, "--rule", "paper", "--output", "m.json"), "statistical parity has none"),
-        ((*PARITY, "--sensitive", "age", "--continuous", "--output", "m.json"), "no groups"),
+        ((*WITHIN, "--sensitive", "age", "--continuous", "--output", "m.json"), "is a number"),
         ((*NUMBER, "--no-group", "-1", "--output", "m.json"), "the attribute is a number"),
     ],
 )

@@ -11,10 +11,10 @@ from comparity import FairRanker, FairRegressor, NeuralNetwork, pairwise_accurac
 from comparity.errors import OptionError
 from comparity.tables.features import labelled_items
 from comparity.training.game import Constraints, Minima, Pace
-from comparity.training.goals import choices_of, differences, terms_of
+from comparity.training.goals import Choices, choices_of, differences, terms_of
 from comparity.training.mixtures import minima
 from comparity.training.rows import Rows, Scale, training_rows
-from comparity.training.torch_game import LeastProblem, PairwiseProblem, _moves, _Player
+from comparity.training.torch_game import LeastProblem, Network, PairwiseProblem, _moves, _Player
 from tests.training.interaction import interaction
 from tests.training.simulated import directions, mixed, population, ranking
 
@@ -86,6 +86,11 @@ def untrained(rows: Rows) -> tuple[torch.nn.Module, np.ndarray]:
         return module, module(torch.as_tensor(rows.features)).reshape(-1).numpy()
 
 
+def player_of(module: torch.nn.Module, rows: Rows, choices: Choices) -> _Player:
+    network = Network(lambda features: module, rows.features)
+    return _Player(module, network, rows, choices, np.random.default_rng(0))
+
+
 def test_multipliers_rise_by_true_differences_and_the_network_sees_bounds_of_them() -> None:
     """Witness: the audit of all pairs. The rate of ascent is a tenth of the referee's."""
     X, y, group = interaction(200, seed=2)
@@ -94,7 +99,7 @@ def test_multipliers_rise_by_true_differences_and_the_network_sees_bounds_of_the
     module, scores = untrained(rows)
     matrix = pairwise_accuracy(y, scores, sensitive_features=group).matrix
     true = np.array([1, -1]) * (matrix[0, 1] - matrix[1, 0]) - 0.02
-    player, referee = _Player(module, rows, choices), Constraints(differences([terms])[0], 0.02)
+    player, referee = player_of(module, rows, choices), Constraints(differences([terms])[0], 0.02)
     (state,) = PairwiseProblem(player, referee).compute_cmp_state().observed_constraints.values()
     assert state.strict_violation.numpy() == pytest.approx(true)
     assert (state.violation.detach().numpy() >= true).all()
@@ -111,7 +116,7 @@ def test_the_least_rate_is_a_level_that_all_rates_are_held_against() -> None:
     module, scores = untrained(rows)
     audit = pairwise_accuracy(y, scores, sensitive_features=group)
     short = 0.5 - np.array([audit.matrix[0, 1], audit.matrix[1, 0], audit.overall])
-    player, referee = _Player(module, rows, choices), Minima(minima(rows, [terms], choices))
+    player, referee = player_of(module, rows, choices), Minima(minima(rows, [terms], choices))
     state = LeastProblem(player, referee).compute_cmp_state()
     (held,) = state.observed_constraints.values()
     assert held.strict_violation.numpy() == pytest.approx(short)

@@ -47,6 +47,7 @@ def check_adjustable(
         "the attribute is a number, which has no groups": items.value is not None,
         "some items are in no group": bool((items.group >= len(items.groups)).any()),
         "items have weights": items.weight is not None,
+        "pairs do not count alike": not choices.counts_alike,
     }
     if adjust == "monotone":
         facts["a monotone transform keeps an order and no predictions"] = predicted

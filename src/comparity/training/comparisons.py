@@ -18,6 +18,7 @@ from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Comparisons, Matrix
 from comparity.tables.values import check_lengths
 from comparity.training.candidates import PreparedRows, kind_of
+from comparity.training.checked_features import check_features, sensitive_column, unmask
 from comparity.training.decided_judgments import (
     DecidedJudgments,
     adjust_for_judges,
@@ -27,14 +28,7 @@ from comparity.training.decided_judgments import (
 from comparity.training.estimators import FairScorer
 from comparity.training.fitting import Layout, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices
-from comparity.training.rows import (
-    Rows,
-    Scale,
-    check_features,
-    sensitive_column,
-    training_rows,
-    unmask,
-)
+from comparity.training.rows import Rows, Scale, training_rows
 from comparity.training.scoring import GoalScore
 
 Floats = NDArray[np.float64]
@@ -109,6 +103,9 @@ class ComparisonRanker(FairScorer):
     adjust_judges: bool = False
     # Moving scores is fitted to labels.
     adjust: Any = field(default=None, init=False)
+    # Judged pairs have no labels to differ by, and are no queries.
+    average: Any = field(default="pairs", init=False)
+    pair_weight: Any = field(default="equal", init=False)
 
     def fit(  # type: ignore[override]
         self,

@@ -153,7 +153,6 @@ class _PenalisedRows(Rows):
 
     moments: PairMoments
     strength: float
-    items: LabelledItems
     columns: Floats
 
     def gradient(
@@ -171,6 +170,7 @@ class _PenalisedRows(Rows):
     def penalty(self, scores: Floats) -> float:
         """Return the weighted penalty of scores."""
         items = self.items
+        assert items is not None
         moments = pair_moments(
             scores[:, None], items.label, self.columns, query=items.query, weights=items.weight
         )
@@ -196,6 +196,8 @@ class _Penalised(FairScorer):
     referee_rate: float = field(default=1.0, init=False)
     polish: bool = field(default=False, init=False)
     adjust: Any = field(default=None, init=False)
+    average: Any = field(default="pairs", init=False)
+    pair_weight: Any = field(default="equal", init=False)
 
     def _choices(self) -> Choices:
         check_number("strength", self.strength, low=0)
@@ -221,7 +223,6 @@ class _Penalised(FairScorer):
                 rows.features, chosen.label, columns, query=chosen.query, weights=chosen.weight
             ),
             strength=float(self.strength),
-            items=chosen,
             columns=columns,
         )
 

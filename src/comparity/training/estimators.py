@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,18 @@ from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import bounded_numbers, numbers
 from comparity.training.adjust import adjust_model, check_adjustable
 from comparity.training.candidates import kind_of
+from comparity.training.checked_features import (
+    features_to_fit,
+    features_to_score,
+    flatten_arrays,
+    sensitive_column,
+    weigh_rows,
+)
 from comparity.training.fitting import account, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices, check_number, choices_of
 from comparity.training.group_moves import GroupMoves
-from comparity.training.rows import (
-    features_to_fit,
-    features_to_score,
-    sensitive_column,
-    training_rows,
-    weigh_rows,
-)
-from comparity.training.scoring import GoalScore, query_codes
+from comparity.training.rows import training_rows
+from comparity.training.scoring import GoalScore, check_averaged, query_codes
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +64,8 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
     mixture: str = "sparse"
     polish: bool = True
     adjust: str | None = None
+    average: str = "pairs"
+    pair_weight: str = "equal"
     validation_fraction: float = 0.25
     random_state: Any = None
     progress: bool = True
@@ -71,7 +74,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
     __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
 
     _predicts_labels = False
-    _lay_out = staticmethod(training_rows)
+    _lay_out: ClassVar[Any] = staticmethod(training_rows)
     _account = staticmethod(account)
 
     def fit(
@@ -87,7 +90,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, (n, p)
-            Features, finite.
+            Features, finite; of a network with a module of your own also arrays, (n, ...).
         y : array-like, (n,)
             Labels as numbers; the item with the larger label is better.
         sensitive_features : array-like, (n,)
@@ -113,8 +116,10 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         """Train as :meth:`fit` does, and return what it warns of."""
         choices, kind = self._choices(), kind_of(self.scorer)
         kind.check()
+        X, shape = flatten_arrays(X, self.scorer)
         X, items = self._check_rows(X, y, sensitive_features, queries, sample_weight, choices)
         self.groups_ = items.groups
+        check_averaged(choices.average, items)
         asked = choices
         if self.adjust is not None:
             check_adjustable(self.adjust, asked, items, predicted=self._predicts_labels)
@@ -127,6 +132,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
             fraction=self.validation_fraction,
             rng=check_random_state(self.random_state),
             layout=self._lay_out,
+            shape=shape,
         )
         fit = fit_score(kind, ready, choices, progress=self.progress, tell_of=self._account)
         missed = keep_fit(self, fit, choices)
@@ -150,7 +156,7 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         sensitive_features : array-like, (n,), optional
             Group of each row; needed with `adjust`, and not looked at without.
         """
-        features = features_to_score(self, X)
+        features = features_to_score(self, flatten_arrays(X, self.scorer)[0])
         scores: Floats = self.model_.scores(features)
         if self.adjustment_ is None:
             return scores
@@ -185,9 +191,10 @@ class FairScorer(BaseEstimator):  # type: ignore[misc]
         float
             At most 1. Equal scores are not in order; ``nan`` where no two labels differ.
         """
-        score = GoalScore(goal=None)
+        counted: dict[str, Any] = {"average": self.average, "pair_weight": self.pair_weight}
+        score = GoalScore(goal=None, **counted)
         if sensitive_features is not None and self.form == "constrained":
-            how = {"continuous": self.continuous, "no_group": self.no_group}
+            how = {"continuous": self.continuous, "no_group": self.no_group, **counted}
             score = GoalScore(goal=self.goal, **how)
         return score(self, X, y, sensitive_features, queries, sample_weight)
 

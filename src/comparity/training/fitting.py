@@ -180,6 +180,7 @@ def prepare_rows(
     rng: Any,
     layout: Layout = training_rows,
     split: tuple[Codes, Codes] | None = None,
+    shape: tuple[int, ...] | None = None,
 ) -> PreparedRows:
     """Hold rows out and lay out pairs; refuse what cannot be trained before anything long is done.
 
@@ -201,6 +202,8 @@ def prepare_rows(
         How pairs are laid out, where that differs.
     split : tuple of ndarray of int, optional
         Rows to train on and rows to choose by, where those are not drawn here.
+    shape : tuple of int, optional
+        Of the features of a row, where these are arrays.
 
     Raises
     ------
@@ -210,7 +213,7 @@ def prepare_rows(
     train, held = _split(items, fraction, rng) if split is None else split
     if not len(train) or not len(held):
         raise TooFewRowsError(len(items), None, fraction)
-    scale = _scale(X, items, train, predicted=predicted)
+    scale = replace(_scale(X, items, train, predicted=predicted), shape=shape)
     rows = layout(X, items, train, scale, choices)
     by = rows if held is train else layout(X, items, held, scale, choices)
     ready = PreparedRows(items, train, held, rows, by, int(rng.randint(2**31 - 1)))

@@ -111,6 +111,9 @@ def _within(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
 
 
 def _marginal(cells: Sequence[Cell], groups: Sequence[str]) -> Named:
+    if Cell(ANY, ANY) in cells:
+        # Means over queries are no means of cells, and have cells of their own.
+        return _each(Cell(g, ANY) for g in groups)
     return {str(Cell(g, ANY)): [[cell for cell in cells if cell.better == g]] for g in groups}
 
 
@@ -137,15 +140,27 @@ GOALS = (*LABELLED, PARITY)
 """All goals; statistical parity is equation (8)."""
 
 
+NOT_OF_NUMBERS = {
+    "within-group": "the attribute is a number: items of one value are one kind of pair alone",
+    "symmetric": "the attribute is a number: both of its values have the same two accuracies",
+}
+"""Goals that ask for nothing where the attribute is a number, and why; all others do.
+
+The larger and the smaller value stand in the place of two groups. Cross-group, marginal and all
+cells are one goal then: each value has one accuracy as the better item.
+"""
+
+
 def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
     """Return the goals asked for, checked."""
     several = isinstance(goal, list | tuple | set | frozenset)
     goals = () if goal is None else tuple(goal) if several else (goal,)
-    known = ("cross-group",) if continuous else GOALS
-    why = "the attribute is a number, which has no groups" if continuous else ""
     for one in goals:
-        if one not in known:
-            raise OptionError("goal", one, [repr(word) for word in known], why)
+        if one not in GOALS:
+            raise OptionError("goal", one, [repr(word) for word in GOALS])
+        if continuous and one in NOT_OF_NUMBERS:
+            known = [repr(word) for word in GOALS if word not in NOT_OF_NUMBERS]
+            raise OptionError("goal", one, known, NOT_OF_NUMBERS[one])
     if len(set(goals)) < len(goals):
         raise OptionError("goal", goal, ["each goal once"])
     return goals
@@ -154,7 +169,9 @@ def goals_of(goal: Any, *, continuous: bool) -> tuple[str, ...]:
 def overall(pairs: PairFamily, n_cells: int) -> Floats:
     """Return the coefficients of the accuracy over all pairs that labels imply; 0 without any."""
     coefficients, all_trials = np.zeros(n_cells), pairs.trials.sum()
-    if all_trials:
+    if Cell(ANY, ANY) in pairs.cells:
+        coefficients[pairs.cells.index(Cell(ANY, ANY))] = float(all_trials > 0)
+    elif all_trials:
         coefficients[: len(pairs.cells)] = pairs.trials / all_trials
     return coefficients
 
@@ -216,6 +233,8 @@ class Choices:
         Whether the mixture is of all candidates alike, instead of the best few.
     polish : bool
         Whether the best single model is polished, see :mod:`comparity.training.polish`.
+    average, pair_weight : str
+        How pairs count, see :func:`comparity.training.losses.labelled_pairs`.
     """
 
     goals: tuple[str, ...]
@@ -231,6 +250,13 @@ class Choices:
     snapshots: int
     uniform: bool = False
     polish: bool = True
+    average: str = "pairs"
+    pair_weight: str = "equal"
+
+    @property
+    def counts_alike(self) -> bool:
+        """Whether all pairs count alike, but for the weights of their items."""
+        return self.average == "pairs" and self.pair_weight == "equal"
 
 
 def choices_of(
@@ -249,6 +275,8 @@ def choices_of(
     snapshots: int = 100,
     mixture: str = "sparse",
     polish: bool = True,
+    average: str = "pairs",
+    pair_weight: str = "equal",
     predicted: bool = False,
 ) -> Choices:
     """Return choices as they are given to :class:`comparity.FairRanker`, checked.
@@ -257,7 +285,7 @@ def choices_of(
     ----------
     goal, slack, form, with_overall, continuous, margin, loss, l2, steps, step_sizes, referee_rate
         As there.
-    snapshots, mixture, polish
+    snapshots, mixture, polish, average, pair_weight
         As there.
     predicted : bool
         Whether labels are to be predicted and not only ordered, as by
@@ -292,6 +320,8 @@ def choices_of(
         why = "candidates of one game are mixed alike"
         raise OptionError("step_sizes", step_sizes, ["one step size", "mixture='sparse'"], why)
     goals = goals_of(goal, continuous=continuous)
+    check_option("pair_weight", pair_weight, ("equal", "difference"))
+    _check_average(average, goals, continuous=continuous)
     return Choices(
         goals=goals,
         slack=float(slack),
@@ -307,7 +337,24 @@ def choices_of(
         snapshots=int(snapshots),
         uniform=mixture == "uniform",
         polish=bool(polish),
+        average=average,
+        pair_weight=pair_weight,
     )
+
+
+def _check_average(average: str, goals: tuple[str, ...], *, continuous: bool) -> None:
+    """Refuse what audits do not average over queries, either."""
+    check_option("average", average, ("pairs", "queries"))
+    if average == "pairs":
+        return
+    whys = {
+        "pairs by the order of a number are pooled": continuous,
+        "better and worse items of a group are summed over pairs": "symmetric" in goals,
+        "pairs of groups are pooled": PARITY in goals,
+    }
+    for why, holds in whys.items():
+        if holds:
+            raise OptionError("average", average, ["'pairs'", "another goal"], why)
 
 
 def check_number(

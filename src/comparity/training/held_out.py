@@ -30,7 +30,7 @@ def hold_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool
     """
     if items.query is not None:
         return _hold_queries(items.query, fraction, rng)
-    order = np.lexsort((rng.uniform(size=len(items)), _strata(items)))
+    order = np.lexsort((rng.uniform(size=len(items)), strata_of(items)))
     # Every so many rows, stratum by stratum, from a random start.
     steps = np.floor((np.arange(len(items) + 1) + rng.uniform()) * fraction)
     held = np.zeros(len(items), dtype=bool)
@@ -45,7 +45,7 @@ def _hold_queries(query: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
     return np.isin(query, order[: round(fraction * len(known))])
 
 
-def _strata(items: LabelledItems) -> Codes:
+def strata_of(items: LabelledItems) -> Codes:
     """Return what rows are held out evenly by: group and, where labels are few, label."""
     strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
     levels, level = np.unique(items.label, return_inverse=True)

@@ -75,9 +75,9 @@ SAID_OTHERWISE = {
 class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
     r"""A network as scorer: ``FairRanker(scorer=NeuralNetwork(hidden=(32, 32)))``.
 
-    It is trained in double precision on the processor, full batch, on **all** pairs: the loss over
-    pairs is a torch function that costs about a sort of the scores
-    (:func:`comparity.training.torch_game.pairwise_bounds`). Constraints are handed to cooper:
+    It is trained in double precision on the processor, on **all** pairs unless `batch_size` says
+    otherwise: the loss over pairs is a torch function that costs about a sort of the scores
+    (:func:`comparity.training.torch_bounds.pairwise_bounds`). Constraints are handed to cooper:
     multipliers rise by a tenth of `referee_rate` times the *true* violation, the network descends
     by Adam on hinges that bound it [1]_. In the robust form a level is raised, and held against
     every rate by a constraint. After a third of the steps multipliers also follow what is missed
@@ -93,7 +93,16 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
     module : callable, optional
         From the number of features to a ``torch.nn.Module`` of your own that takes standardised
         features, ``(n, p)`` in double precision, and returns ``(n,)`` or ``(n, 1)``; `hidden` is
-        not used then. A function of a module (not a lambda) can be pickled.
+        not used then. A function of a module (not a lambda) can be pickled. Features of a row may
+        be an array, such as an image: ``fit`` and ``predict`` then take X of more than two
+        dimensions, the function is given the shape of a row, and the module rows in that shape.
+    raw : bool
+        Whether a module of your own takes features as they were given, not standardised.
+    batch_size : int, optional
+        A step looks at the pairs among about so many rows, or whole queries, instead of all rows.
+        They are drawn without replacement, with the same share of every group and label, again and
+        again; `steps` counts them. For data of which a step on all rows takes too long: what is
+        missed is seen less clearly.
 
     References
     ----------
@@ -108,6 +117,13 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
 
     hidden: tuple[int, ...] = (10,)
     module: Any = None
+    raw: bool = False
+    batch_size: int | None = None
+
+    @property
+    def takes_arrays(self) -> bool:
+        """Whether features of a row may be an array: a module of one's own knows what to do."""
+        return self.module is not None
 
     def check(self) -> None:
         """Raise where torch or cooper is not installed, or layers are not numbers of units."""
@@ -120,9 +136,15 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
         if self.module is not None and (built or not callable(self.module)):
             wanted = "a function from the number of features to a torch.nn.Module"
             raise OptionError("module", self.module, [wanted])
+        if self.raw not in (True, False) or (self.raw and self.module is None):
+            why = "layers of this package take standardised features"
+            raise OptionError("raw", self.raw, ["False", "True beside module="], why)
+        batch, wanted = self.batch_size, "a whole number from 2 on, or None for all rows"
+        if batch is not None and (not isinstance(batch, int | np.integer) or batch < 2):
+            raise OptionError("batch_size", batch, [wanted])
 
-    def build(self, features: int) -> torch.nn.Module:
-        """Return an untrained module for so many features, in double precision."""
+    def build(self, features: Any) -> torch.nn.Module:
+        """Return an untrained module for so many features, or arrays, in double precision."""
         import torch
 
         if self.module is not None:
@@ -136,19 +158,22 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
 
     def play(self, rows: Rows, referee: Referee, choices: Choices, pace: Pace) -> Play:
         """Play a game; see :class:`comparity.training.candidates.Kind`."""
-        from comparity.training.torch_game import play_network
+        from comparity.training.torch_game import Network, play_network
 
-        return play_network(self.build, rows, referee, choices, pace)
+        features = rows.scale.arrays(rows.features, raw=self.raw)
+        network = Network(self.build, features, self.batch_size)
+        return play_network(network, rows, referee, choices, pace)
 
     def parameters(self, model: State, rows: Rows, choices: Choices) -> ModuleParameters:
         """Return a model as a function of the weights of its layers."""
         from comparity.training.torch_parameters import ModuleParameters
 
-        return ModuleParameters(self.build, model, rows, choices.l2)
+        features = rows.scale.arrays(rows.features, raw=self.raw)
+        return ModuleParameters(self.build, model, features, choices.l2)
 
     def scores(self, models: Sequence[State], rows: Rows) -> Iterator[Floats]:
         """Yield the scores of each model, in standardised units."""
-        features = rows.scale.standardise(rows.features)
+        features = rows.scale.arrays(rows.features, raw=self.raw)
         if self.module is not None:
             return call_module(self.module, models, features)
         return (forward(_layers(state), features) for state in models)
@@ -157,7 +182,7 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
         """Return a model that takes features as they were given."""
         if self.module is None:
             return LayeredModel(_layers(model), scale)
-        return ModuleModel(self.module, model, scale)
+        return ModuleModel(self.module, model, scale, self.raw)
 
 
 def _check_extra(scorer: Any, extra: str, packages: Mapping[str, str]) -> None:

@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.all_pairs import ANY
 from comparity.counts.ordered_pairs import EQUAL, LARGER, SMALLER
 from comparity.counts.pairs import Cell
-from comparity.training.pair_order import PairOrder, pair_order
-from comparity.training.smooth_order import smooth_sums
+from comparity.training.pair_order import pair_order
+from comparity.training.pair_parts import CellPart, FamilyPart, WeighedOrder, query_parts
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -52,43 +53,6 @@ class CellSums(NamedTuple):
     gradient: Floats
 
 
-class _Part(NamedTuple):
-    """An order, and which of its pairs belong to which cell.
-
-    `upper` and `lower` are the groups of the order that make up each cell in `cell`; where it is
-    `turned`, the lower item is the better one. No cell occurs twice, and no two groups do unless
-    one of both is turned.
-    """
-
-    order: PairOrder
-    cell: Codes
-    upper: Codes
-    lower: Codes
-    turned: NDArray[np.bool_]
-
-    def add_sums(self, scores: Floats, per_pair: list[Floats], found: Floats, **how: Any) -> Floats:
-        """Add hits and losses to `found`; return the gradient."""
-        # A right order of the two items is a wrong one where the lower item is the better.
-        weights, at = np.zeros((2, *self.order.trials.shape)), (self.upper, self.lower)
-        for place, one in enumerate(per_pair):
-            kind = np.where(self.turned, 1 - place, place)
-            weights[kind, *at] += one[self.cell]
-        sums, gradient = self.order.sums(scores, wrong=weights[0], right=weights[1], **how)
-        losses, hits = sums[:2, *at], sums[2:, *at]
-        for row, (straight, turned) in enumerate((hits, losses, losses[::-1])):
-            found[row, self.cell] += np.where(self.turned, turned, straight)
-        return gradient
-
-    def add_smoothed(self, scores: Floats, per_pair: Floats, found: Floats, width: float) -> Floats:
-        """Add smoothed hits to `found`; return the gradient."""
-        weights, at = np.zeros(self.order.trials.shape), (self.upper, self.lower)
-        np.add.at(weights, at, np.where(self.turned, -1.0, 1.0) * per_pair[self.cell])
-        sums, gradient = smooth_sums(self.order, scores, width=width, weights=weights)
-        # One order of two items is as much in place as the other is out of it.
-        found[self.cell] += np.where(self.turned, self.order.trials[at] - sums[at], sums[at])
-        return gradient
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairFamily:
     """All pairs of a kind, by cell.
@@ -98,17 +62,17 @@ class PairFamily:
     cells : tuple of Cell
         Their names.
     trials : ndarray, (C,)
-        Number of pairs, or their weight.
+        Number of pairs, or their weight; of averages over queries, the number of these.
     """
 
     cells: tuple[Cell, ...]
     trials: Floats
-    _parts: tuple[_Part, ...]
+    _parts: tuple[FamilyPart, ...]
 
     @property
     def n_rows(self) -> int | None:
         """Number of rows that scores are needed for; None where there are no pairs."""
-        return self._parts[0].order.n_rows if self._parts else None
+        return self._parts[0].n_rows if self._parts else None
 
     def sums(
         self,
@@ -152,7 +116,7 @@ class PairFamily:
         gradient = np.zeros(len(scores))
         per_pair = [self._per_pair(weights, margin**power) for weights in (wrong, right)]
         # Right orders cost about half as much again; most steps do not look at them.
-        both = both or bool(per_pair[1].any()) or any(part.turned.any() for part in self._parts)
+        both = both or bool(per_pair[1].any()) or any(part.has_turned for part in self._parts)
         how = {"margin": margin, "squared": squared, "both": both}
         for part in self._parts:
             gradient += part.add_sums(scores, per_pair, found, **how)
@@ -217,11 +181,7 @@ class PairFamily:
         [0.5, 0.5, 0.5, 0.5]
         """
         per_pair = self._per_pair(weights, 1.0)
-        reached = []
-        for part in self._parts:
-            each = np.zeros_like(part.order.trials)
-            np.add.at(each, (part.upper, part.lower), per_pair[part.cell])
-            reached.append(part.order.reach(each))
+        reached = [part.reach(per_pair) for part in self._parts]
         return np.sum(reached, axis=0) if reached else np.zeros(1)
 
     def _per_pair(self, weights: Floats | None, scale: float) -> Floats:
@@ -239,6 +199,8 @@ def labelled_pairs(
     *,
     query: Codes | None = None,
     weights: Floats | None = None,
+    average: str = "pairs",
+    pair_weight: str = "equal",
 ) -> PairFamily:
     """Return the pairs that labels imply, by groups of the better and of the worse item.
 
@@ -254,16 +216,56 @@ def labelled_pairs(
         Only items of one query are pairs.
     weights : ndarray, optional
         Positive weights of items; a pair weighs the product of its two.
+    average : {"pairs", "queries"}
+        Whether pairs count alike, or every query in each cell that it has pairs in. Means over
+        queries do not follow from each other, so that there are cells for all pairs with one group
+        of the better item, ``(i, ANY)``, and for all pairs, ``(ANY, ANY)``, too.
+    pair_weight : {"equal", "difference"}
+        Whether a pair weighs that, or that times the difference of its labels.
 
     Notes
     -----
-    A sum over all pairs takes O(n log n + n K log L) time for K groups and L distinct labels.
+    A sum over all pairs takes O(n log n + n K log L) time for K groups and L distinct labels, twice
+    that for differences of labels.
     """
     k = len(groups)
     cells = tuple(Cell(better, worse) for better in groups for worse in groups)
-    order = pair_order(y, group, k, segment=query, weight=weights)
+    orders = _orders(y, group, k, y, query, weights, pair_weight)
+    if average == "queries":
+        more = (*(Cell(name, ANY) for name in groups), Cell(ANY, ANY))
+        trials, parts = query_parts(orders, k)
+        return PairFamily(cells=(*cells, *more), trials=trials, _parts=parts)
     entries = [(i * k + j, i, j, False) for i, j in product(range(k), repeat=2)]
-    return _family(cells, [(order, entries)])
+    return _family(cells, [(order, entries) for order in orders])
+
+
+def _orders(
+    key: NDArray[Any],
+    group: Codes,
+    n_groups: int,
+    y: Floats,
+    segment: Codes | None,
+    weights: Floats | None,
+    pair_weight: str,
+) -> list[WeighedOrder]:
+    """Return orders whose sums add up to those of pairs, weighed as asked.
+
+    The difference of two labels is no product. It is one minus another: the label of the upper item
+    times 1, and 1 times the label of the lower one.
+    """
+    how: dict[str, Any] = {"segment": segment}
+    if pair_weight == "equal":
+        return [WeighedOrder(pair_order(key, group, n_groups, weight=weights, **how))]
+    one = np.ones(len(y)) if weights is None else weights
+    # Only differences count, and only in proportion.
+    away = y - y.mean() if len(y) else y
+    value = one * (away / (np.abs(away).max(initial=0.0) or 1.0))
+    return [
+        WeighedOrder(
+            pair_order(key, group, n_groups, weight=high, low_weight=low, **how), sign, -sign
+        )
+        for high, low, sign in ((value, one, 1.0), (one, value, -1.0))
+    ]
 
 
 def group_pairs(
@@ -288,11 +290,43 @@ def group_pairs(
     both = list(permutations(range(k), 2))
     cells = tuple(Cell(groups[i], groups[j]) for i, j in both)
     entries = [(place, max(pair), min(pair), pair[0] < pair[1]) for place, pair in enumerate(both)]
-    return _family(cells, [(order, entries)])
+    return _family(cells, [(WeighedOrder(order), entries)])
+
+
+def value_pairs(
+    z: Floats, *, query: Codes | None = None, weights: Floats | None = None
+) -> PairFamily:
+    """Return all pairs of items with different attributes, whatever their labels.
+
+    The accuracy of the cell `LARGER` is how often the item with the larger attribute has the larger
+    score, that of `SMALLER` how often the other one has: every pair is in both cells.
+
+    Parameters
+    ----------
+    z : ndarray
+        Attribute of each item.
+    query, weights
+        As in :func:`labelled_pairs`.
+
+    Examples
+    --------
+    >>> pairs = value_pairs(np.array([30.0, 40.0, 50.0]))
+    >>> pairs.sums(np.array([0.0, 2.0, 1.0])).accuracy.round(2).tolist()
+    [0.67, 0.33]
+    """
+    nobody = np.zeros(len(z), dtype=np.int64)
+    order = pair_order(z, nobody, 1, segment=query, weight=weights)
+    entries = [(0, 0, 0, False), (1, 0, 0, True)]
+    return _family((LARGER, SMALLER), [(WeighedOrder(order), entries)])
 
 
 def attribute_pairs(
-    y: Floats, z: Floats, *, query: Codes | None = None, weights: Floats | None = None
+    y: Floats,
+    z: Floats,
+    *,
+    query: Codes | None = None,
+    weights: Floats | None = None,
+    pair_weight: str = "equal",
 ) -> PairFamily:
     """Return the pairs that labels imply, by which item has the larger attribute.
 
@@ -302,7 +336,7 @@ def attribute_pairs(
     ----------
     y, z : ndarray
         Label and attribute of each item.
-    query, weights
+    query, weights, pair_weight
         As in :func:`labelled_pairs`.
 
     Notes
@@ -317,12 +351,14 @@ def attribute_pairs(
     parts = []
     for bit in range(int(level.max(initial=0)).bit_length()):
         block, upper = level >> bit + 1, level >> bit & 1
-        order = pair_order(rank, upper, 2, segment=_joint(segment, block), weight=weights)
+        within = _joint(segment, block)
         # Group 1 has the larger labels; keys are attributes.
-        parts.append((order, [(0, 1, 0, False), (1, 0, 1, True)]))
+        entries = [(0, 1, 0, False), (1, 0, 1, True)]
+        orders = _orders(rank, upper, 2, y, within, weights, pair_weight)
+        parts += [(order, entries) for order in orders]
     nobody = np.zeros(len(y), dtype=np.int64)
-    equal = pair_order(level, nobody, 1, segment=_joint(segment, rank), weight=weights)
-    parts.append((equal, [(2, 0, 0, False)]))
+    equal = _orders(level, nobody, 1, y, _joint(segment, rank), weights, pair_weight)
+    parts += [(order, [(2, 0, 0, False)]) for order in equal]
     return _family((LARGER, SMALLER, EQUAL), parts)
 
 
@@ -332,13 +368,16 @@ def _joint(first: Codes, second: Codes) -> Codes:
 
 
 def _family(
-    cells: tuple[Cell, ...], parts: Iterable[tuple[PairOrder, list[tuple[int, int, int, bool]]]]
+    cells: tuple[Cell, ...],
+    parts: Iterable[tuple[WeighedOrder, list[tuple[int, int, int, bool]]]],
 ) -> PairFamily:
     trials, built = np.zeros(len(cells)), []
-    for order, entries in parts:
+    for (order, straight, turned), entries in parts:
         columns = np.array(entries, dtype=np.int64).reshape(-1, 4).T
         cell, upper, lower = columns[:3]
-        np.add.at(trials, cell, order.trials[upper, lower])
+        is_turned = columns[3].astype(bool)
+        sign = np.where(is_turned, turned, straight)
+        np.add.at(trials, cell, sign * order.trials[upper, lower])
         if len(order.rows):
-            built.append(_Part(order, cell, upper, lower, columns[3].astype(bool)))
+            built.append(CellPart(order, cell, upper, lower, is_turned, sign))
     return PairFamily(cells=cells, trials=trials, _parts=tuple(built))

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.counts.kernels.compilation import njit
 from comparity.tables.values import as_array, check_lengths, group_codes
-from comparity.training.rows import Scale, check_features, unmask
+from comparity.training.checked_features import check_features, unmask
+from comparity.training.rows import Scale
 
 if TYPE_CHECKING:
     import torch
@@ -102,31 +103,46 @@ class ModuleModel:
         What it has learned.
     scale : Scale
         The module takes standardised features and gives standardised labels.
+    raw : bool
+        Whether it takes features as they were given instead.
     """
 
-    module: Callable[[int], torch.nn.Module]
+    module: Callable[[Any], torch.nn.Module]
     state: State
     scale: Scale
+    raw: bool = False
 
     def scores(self, X: Floats) -> Floats:
         """Return one score for each row."""
-        found = call_module(self.module, [self.state], self.scale.standardise(X))
-        return self.scale.labels(next(found))
+        features = self.scale.arrays(X.reshape(len(X), -1), raw=self.raw)
+        return self.scale.labels(next(call_module(self.module, [self.state], features)))
+
+
+ROWS_AT_A_TIME = 4096
+"""So many rows a module scores at once: an image may become many arrays on its way."""
+
+
+def inputs_of(features: NDArray[Any]) -> int | tuple[int, ...]:
+    """Return what a module is built for: the number of features, or the shape of a row's array."""
+    return features.shape[1] if features.ndim == 2 else features.shape[1:]
 
 
 def call_module(
-    build: Callable[[int], torch.nn.Module], states: Iterable[State], features: Floats
+    build: Callable[[Any], torch.nn.Module], states: Iterable[State], features: Floats
 ) -> Iterator[Floats]:
     """Yield what a module makes of features in each state; torch's own state is left alone."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
-        module = build(features.shape[1]).double().eval()
+        module = build(inputs_of(features)).double().eval()
+    # Of no rows, too, there is one part.
+    starts = range(0, max(len(features), 1), ROWS_AT_A_TIME)
     for state in states:
         tensors = {name: torch.as_tensor(value) for name, value in state.items()}
+        parts = (torch.as_tensor(features[start : start + ROWS_AT_A_TIME]) for start in starts)
         with torch.no_grad():
-            found = torch.func.functional_call(module, tensors, (torch.as_tensor(features),))
-        yield found.reshape(-1).numpy()
+            found = [torch.func.functional_call(module, tensors, (part,)) for part in parts]
+        yield torch.cat([one.reshape(-1) for one in found]).numpy()
 
 
 class Tree(NamedTuple):
@@ -307,6 +323,8 @@ class StochasticScorer:
         """
         self._check_names(X)
         features = np.asarray(unmask(X), dtype=np.float64)
+        if any(isinstance(one, ModuleModel) for one in self.members):
+            features = features.reshape(len(features), -1)
         check_features(features, getattr(self, "feature_names_in_", None))
         if member is not None or queries is None:
             return self.members[self.draw(rng) if member is None else member].scores(features)

@@ -108,6 +108,12 @@ class TrainForm(ComparisonColumns, AuditOptions):
     adjust: Literal["shift", "monotone"] | None = choice(
         None, "Keep the goal by moving the scores of two groups, in place of training for it."
     )
+    average: Literal["pairs", "queries"] = choice(
+        "pairs", "Whether every pair counts alike, or every query."
+    )
+    pair_weight: Literal["equal", "difference"] = choice(
+        "equal", "Whether pairs count alike, or by the difference of their labels."
+    )
     continuous: bool = choice(False, "The sensitive column is a number, not a group.")
     no_group: str | None = choice(None, "The value that marks items in no group.")
     steps: int = choice(500, "Steps of training.", least=1)
@@ -133,6 +139,10 @@ class TrainForm(ComparisonColumns, AuditOptions):
         if self.label is None:
             known = ["the column with the label", ("{} beside judgments of pairs", Option("items"))]
             raise OptionError("label", None, known)
+        if self.average == "queries" and self.query is None:
+            why = "there are no queries to average over"
+            known = ["'pairs'", ("{} beside it", Option("query"))]
+            raise OptionError("average", self.average, known, why)
         asked = {name: getattr(self, name) for name in SAID_OF_JUDGMENTS}
         asked["layout"] = None if self.layout == "auto" else self.layout
         for name, found in asked.items():
@@ -147,6 +157,11 @@ class TrainForm(ComparisonColumns, AuditOptions):
             if found is not None:
                 why = "judgments of pairs take the place of labels"
                 raise OptionError(name, found, [f"no {name}", ("no {}", Option("items"))], why)
+        for name, only in (("average", "pairs"), ("pair_weight", "equal")):
+            found = getattr(self, name)
+            if found != only:
+                why = "judgments of pairs have neither labels nor queries"
+                raise OptionError(name, found, [repr(only)], why)
         if self.task != "ranking":
             why = "judgments say an order, and no number to predict"
             raise OptionError("task", self.task, ["'ranking'"], why)

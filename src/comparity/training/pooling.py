@@ -37,12 +37,12 @@ def pool_rates(found: Candidates, picked: Chosen, ready: PreparedRows, choices: 
     """Choose again by accuracies on both parts; objectives stay those of the rows held out.
 
     There is nothing to pool without a goal or rows held out, with a network or trees, which learn
-    rows by heart in the course of a game, or with statistical parity, of which no variance is known
-    here.
+    rows by heart in the course of a game, or where no variance is known here: with statistical
+    parity, and where pairs do not count alike.
     """
     rows, by = ready.rows, ready.by
     alike = rows is not by and rows.pairs.cells == by.pairs.cells and rows.parity is None
-    if not picked.terms or found.kind.from_nothing or not alike:
+    if not picked.terms or found.kind.from_nothing or not (alike and choices.counts_alike):
         return picked
     here = picked.trained
     if here is None:

@@ -55,7 +55,8 @@ class FairRanker(FairScorer):
         goal, and not with several.
     continuous : bool
         The sensitive attribute is a number: compare pairs whose better item has the larger value
-        with pairs whose better item has the smaller one.
+        with pairs whose better item has the smaller one. For statistical parity, compare how often
+        the item with the larger value has the larger score, and the smaller one.
     no_group : optional
         The value that marks items in no group: they count in marginals and overall. A number has
         no groups, and so no such value.
@@ -84,6 +85,13 @@ class FairRanker(FairScorer):
         Train without the goal, and keep it by moving the scores of two groups against each other,
         by one number, or by a slope and a shift of one group (rankers only). ``predict`` needs the
         groups then. For the goal ``"cross-group"`` alone.
+    average : {"pairs", "queries"}
+        Whether pairs count alike, or every query: accuracies are means over queries then, as those
+        of ``pairwise_accuracy(average="queries")``. For groups; not for ``"symmetric"`` and
+        ``"statistical parity"``.
+    pair_weight : {"equal", "difference"}
+        Whether pairs count alike, or by the difference of their labels, as in
+        :func:`comparity.pairwise_accuracy`; pairs of statistical parity count alike.
     validation_fraction : float
         Share of rows, or of queries, held out to choose by; 0 to choose on the training rows.
     random_state : int, RandomState or None

@@ -1,4 +1,4 @@
-"""Rows that a score is trained on, held out or chosen by, with features checked at the door."""
+"""Rows that a score is trained on, held out or chosen by, with their pairs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import NonFiniteFeatureError, OptionError, OutOfRangeError, WeightError
+from comparity.errors import OptionError
 from comparity.tables.features import LabelledItems
-from comparity.tables.frames import of_engine, text_of
-from comparity.tables.values import LARGEST, as_array, check_lengths, rows_of, values_of
 from comparity.training.goals import PARITY, Choices, overall
 from comparity.training.judged_loss import JudgedLoss
-from comparity.training.losses import PairFamily, attribute_pairs, group_pairs, labelled_pairs
+from comparity.training.losses import (
+    PairFamily,
+    attribute_pairs,
+    group_pairs,
+    labelled_pairs,
+    value_pairs,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-NAMED = 5
-"""So many columns are named in an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,6 +38,8 @@ class Scale:
         The same of a label that is to be predicted.
     predicted : bool
         Whether it is, and not only ordered.
+    shape : tuple of int or None
+        Of the features of a row, where these are arrays; ``(p,)`` numbers stand for it elsewhere.
     """
 
     centre: Floats
@@ -44,10 +47,16 @@ class Scale:
     label_centre: float = 0.0
     label_unit: float = 1.0
     predicted: bool = False
+    shape: tuple[int, ...] | None = None
 
     def standardise(self, X: Floats) -> Floats:
         """Return features in standard deviations from their means."""
         return np.asarray((X - self.centre) / self.unit)
+
+    def arrays(self, X: Floats, *, raw: bool = False) -> Floats:
+        """Return features in the shape they had, standardised or as they are."""
+        found = X if raw else self.standardise(X)
+        return found if self.shape is None else found.reshape(-1, *self.shape)
 
     def labels(self, scores: Floats) -> Floats:
         """Return scores in the unit of the labels, where these are predicted."""
@@ -82,6 +91,8 @@ class Rows:
         Weights of rows.
     judged : JudgedLoss or None
         The loss of judgments, where pairs were judged and not implied by labels.
+    items : LabelledItems or None
+        What pairs were laid out from, for parts of the rows.
     """
 
     features: Floats
@@ -91,6 +102,7 @@ class Rows:
     target: Floats | None
     weight: Floats
     judged: JudgedLoss | None = None
+    items: LabelledItems | None = None
 
     @property
     def counts_orders(self) -> bool:
@@ -192,7 +204,12 @@ class Rows:
 
 
 def training_rows(
-    features: Floats, items: LabelledItems, kept: Codes, scale: Scale, choices: Choices
+    features: Floats,
+    items: LabelledItems,
+    kept: Codes,
+    scale: Scale,
+    choices: Choices,
+    names: tuple[str, ...] | None = None,
 ) -> Rows:
     """Lay out the pairs of some rows.
 
@@ -206,22 +223,30 @@ def training_rows(
     scale : Scale
     choices : Choices
         What will be asked of the pairs.
+    names : tuple of str, optional
+        Of the groups that cells are made of, where others than those of these rows.
     """
     some = take_items(items, kept)
     label, group = some.label, some.group
     how: dict[str, Any] = {"query": some.query, "weights": some.weight}
+    counted = {**how, "pair_weight": choices.pair_weight}
+    parity = None
     if some.value is not None:
-        pairs = attribute_pairs(label, some.value, **how)
+        pairs = attribute_pairs(label, some.value, **counted)
+        parity = value_pairs(some.value, **how) if PARITY in choices.goals else None
     else:
-        pairs = labelled_pairs(label, group, group_names(group, items.groups), **how)
+        names = group_names(group, items.groups) if names is None else names
+        pairs = labelled_pairs(label, group, names, average=choices.average, **counted)
         _check_apart(pairs, items.groups)
+        parity = group_pairs(group, items.groups, **how) if PARITY in choices.goals else None
     return Rows(
         features=np.ascontiguousarray(features[kept]),
         scale=scale,
         pairs=pairs,
-        parity=group_pairs(group, items.groups, **how) if PARITY in choices.goals else None,
+        parity=parity,
         target=(label - scale.label_centre) / scale.label_unit if scale.predicted else None,
         weight=np.ones(len(kept)) if some.weight is None else some.weight,
+        items=some,
     )
 
 
@@ -242,127 +267,6 @@ def _check_apart(pairs: PairFamily, groups: tuple[str, ...]) -> None:
     if len(set(named)) < len(named):
         why = f"two kinds of pairs would both be called {max(named, key=named.count)!r}"
         raise OptionError("sensitive_features", list(groups), ["names without ' > '"], why)
-
-
-def check_features(X: NDArray[np.float64], names: NDArray[Any] | None = None) -> None:
-    """Refuse features that are not finite, or so large that their variances are not.
-
-    Parameters
-    ----------
-    X : ndarray, (n, p)
-        One row for each item.
-    names : ndarray, (p,), optional
-        What errors call the columns; their positions by default.
-
-    Raises
-    ------
-    NonFiniteFeatureError
-        A feature is missing or infinite.
-    OutOfRangeError
-        A feature is larger than 1e30 in size.
-
-    Examples
-    --------
-    >>> check_features(np.array([[1.0, 2.0], [3.0, 1e31]]), np.array(["age", "income"]))
-    Traceback (most recent call last):
-    comparity.errors.values.OutOfRangeError: column 'income' must hold numbers of at most 1e+30...
-      found: 1 row (data row 2), such as '1e+31'
-      hint:  check for placeholders such as 1e308, or choose a larger unit.
-    """
-    # NaN is never within.
-    within = np.abs(X) <= LARGEST
-    if within.all():
-        return
-    called = [f"X[:, {place}]" for place in range(X.shape[1])] if names is None else names
-    lost = ~np.isfinite(X)
-    if lost.any():
-        columns = [text_of(called[place]) for place in np.flatnonzero(lost.any(axis=0))[:NAMED]]
-        raise NonFiniteFeatureError(columns, rows_of(np.asarray(lost.any(axis=1))))
-    first = int(np.flatnonzero(~within.all(axis=0))[0])
-    raise OutOfRangeError(text_of(called[first]), rows_of(~within[:, first], X[:, first]), LARGEST)
-
-
-def features_to_fit(
-    estimator: Any, X: Any, y: Any, **how: Any
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return features and labels as scikit-learn checks them for ``fit``; features are finite."""
-    # Imported here, as below: a linear score is trained by the command without scikit-learn.
-    from sklearn.utils.validation import validate_data
-
-    how |= {"dtype": np.float64, "ensure_min_samples": 2, "ensure_all_finite": False}
-    X, y = validate_data(estimator, unmask(X), unmask(y), **how)
-    check_features(X, getattr(estimator, "feature_names_in_", None))
-    return X, y
-
-
-def features_to_score(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """Return finite features with the columns that an estimator was fitted to."""
-    from sklearn.utils.validation import check_is_fitted, validate_data
-
-    check_is_fitted(estimator)
-    how = {"reset": False, "dtype": np.float64, "ensure_all_finite": False}
-    features: Floats = validate_data(estimator, unmask(X), **how)
-    check_features(features, getattr(estimator, "feature_names_in_", None))
-    return features
-
-
-def weigh_rows(
-    X: Floats, y: NDArray[Any], columns: dict[str, Any], weights: Any
-) -> tuple[Floats, dict[str, NDArray[Any]]]:
-    """Return features and columns of the rows that weigh anything."""
-    from sklearn.utils.validation import _check_sample_weight
-
-    given = {name: as_array(one, name) for name, one in columns.items() if one is not None}
-    given["y"] = y
-    check_lengths(given)
-    if weights is None:
-        return X, given
-    given["sample_weight"] = _check_sample_weight(unmask(weights), X, ensure_non_negative=True)
-    kept = given["sample_weight"] > 0
-    if not kept.any():
-        raise WeightError("sample_weight", rows_of(~kept))
-    return X[kept], {name: one[kept] for name, one in given.items()}
-
-
-def sensitive_column(values: Any) -> NDArray[Any]:
-    """Return the sensitive attribute as one column, also of a frame or a table with a single one.
-
-    Raises
-    ------
-    OptionError
-        There are several columns.
-
-    Examples
-    --------
-    >>> sensitive_column(np.array([["f"], ["m"]])).tolist()
-    ['f', 'm']
-    """
-    shape: tuple[int, ...] = getattr(values, "shape", ())
-    if len(shape) != 2:
-        return as_array(values, "sensitive_features")
-    if shape[1] != 1:
-        wanted = "one column: join several as text, such as 'f & old'"
-        raise OptionError("sensitive_features", f"{shape[1]} columns", [wanted])
-    return values_of(values, "sensitive_features")[:, 0]
-
-
-def unmask(values: Any) -> Any:
-    """Return values as they are, but missing where numpy masks them: scikit-learn forgets masks.
-
-    Examples
-    --------
-    >>> unmask(np.ma.masked_equal([1, 2, -999], -999)).tolist()
-    [1.0, 2.0, nan]
-    """
-    if not isinstance(values, np.ma.MaskedArray):
-        # Refuses two columns of one name; scikit-learn would show an error of another package.
-        of_engine(values)
-        return values
-    if not np.ma.getmaskarray(values).any():
-        return values.data
-    if values.dtype.kind in "biuf":
-        return np.ma.filled(values.astype(np.float64), np.nan)
-    return values_of(values, "array")
 
 
 def take_items(items: LabelledItems, kept: Codes) -> LabelledItems:

@@ -11,14 +11,16 @@ from sklearn.base import is_regressor
 from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from comparity.errors import OptionError
 from comparity.errors.fits import MissingSensitiveError
-from comparity.tables.features import NAMES, labelled_items
+from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 from comparity.training.candidates import goal_terms
-from comparity.training.goals import check_number, choices_of, largest_difference
+from comparity.training.checked_features import sensitive_column, weigh_rows
+from comparity.training.goals import Choices, check_number, choices_of, largest_difference
 from comparity.training.losses import labelled_pairs
-from comparity.training.rows import Scale, sensitive_column, training_rows, weigh_rows
+from comparity.training.rows import Scale, training_rows
 
 Floats = NDArray[np.float64]
 Given = dict[str, NDArray[Any]]
@@ -46,6 +48,9 @@ class GoalScore:
         :math:`\pi`. With 5, a difference one point beyond the slack costs as much as five points
         of accuracy. It must exceed what a point of difference is worth in accuracy.
 
+    average, pair_weight : str
+        How pairs count, as in :class:`comparity.FairRanker`.
+
     Notes
     -----
     Pass it as ``scoring=`` of a search or of ``cross_validate``, with scikit-learn's metadata
@@ -72,10 +77,16 @@ class GoalScore:
     penalty: float = 5.0
     continuous: bool = False
     no_group: Any = None
+    average: str = "pairs"
+    pair_weight: str = "equal"
 
     def __post_init__(self) -> None:
         check_number("penalty", self.penalty, low=0)
-        choices_of(goal=self.goal, slack=self.slack, continuous=self.continuous)
+        self._choices()
+
+    def _choices(self) -> Choices:
+        names = ("goal", "slack", "continuous", "average", "pair_weight")
+        return choices_of(**{name: getattr(self, name) for name in names})
 
     def __call__(
         self,
@@ -109,7 +120,7 @@ class GoalScore:
         check_lengths({"y": label, "X": scores})
         columns = {"queries": queries, "sensitive_features": column}
         scores, given = weigh_rows(scores, label, columns, sample_weight)
-        accuracy = _r_squared if is_regressor(estimator) else _pairs_in_order
+        accuracy = _r_squared if is_regressor(estimator) else self._pairs_in_order
         beyond = self._difference(scores, given) - self.slack if self.goal else 0.0
         return accuracy(scores, given) - self.penalty * max(0.0, beyond)
 
@@ -119,6 +130,13 @@ class GoalScore:
         for name in ("sensitive_features", "queries", "sample_weight"):
             asked.score.add_request(param=name, alias=True)
         return asked
+
+    def _pairs_in_order(self, scores: Floats, given: Given) -> float:
+        """Return the share of pairs ordered as labels say; ``nan`` where no two labels differ."""
+        nobody = np.zeros(len(scores), dtype=np.int64)
+        how: dict[str, Any] = {"average": self.average, "pair_weight": self.pair_weight}
+        how |= {"query": query_codes(given.get("queries")), "weights": given.get("sample_weight")}
+        return float(labelled_pairs(given["y"], nobody, ("all",), **how).sums(scores).accuracy[0])
 
     def _difference(self, scores: Floats, given: Given) -> float:
         """Return the largest difference that the goal speaks of."""
@@ -134,7 +152,8 @@ class GoalScore:
             no_group=self.no_group,
             names={**NAMES, "label": "y", "score": "predictions"},
         )
-        choices = choices_of(goal=self.goal, continuous=self.continuous)
+        choices = self._choices()
+        check_averaged(self.average, items)
         n, none = len(scores), np.zeros(0)
         scale = Scale(centre=none, unit=none)
         rows = training_rows(np.zeros((n, 0)), items, np.arange(n), scale, choices)
@@ -147,12 +166,11 @@ def _r_squared(scores: Floats, given: Given) -> float:
     return float(r2_score(given["y"], scores, sample_weight=given.get("sample_weight")))
 
 
-def _pairs_in_order(scores: Floats, given: Given) -> float:
-    """Return the share of pairs ordered as labels say; ``nan`` where no two labels differ."""
-    nobody = np.zeros(len(scores), dtype=np.int64)
-    query, weights = query_codes(given.get("queries")), given.get("sample_weight")
-    pairs = labelled_pairs(given["y"], nobody, ("all",), query=query, weights=weights)
-    return float(pairs.sums(scores).accuracy[0])
+def check_averaged(average: str, items: LabelledItems) -> None:
+    """Refuse means over queries where there are none."""
+    if average == "queries" and items.query is None:
+        why = "there are no queries to average over"
+        raise OptionError("average", average, ["'pairs'", "queries= beside it"], why)
 
 
 def query_codes(queries: NDArray[Any] | None) -> NDArray[np.int64] | None:

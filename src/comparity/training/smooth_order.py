@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
-from comparity.training.pair_order import SHORT_SEGMENT, PairOrder, merge_runs
+from comparity.training.pair_order import PairOrder
+from comparity.training.pair_sums import SHORT_SEGMENT, halve_runs, items_in_order, merge_runs
 
 Floats = NDArray[np.float64]
 
@@ -34,12 +35,13 @@ def smooth_sums(
         Finite.
     width : float
         The width h, positive.
-    weights : ndarray, (K, K)
-        What a pair weighs in the gradient, by group of the upper and of the lower item.
+    weights : ndarray, (K, K) or (S, K, K)
+        What a pair weighs in the gradient, by group of the upper and of the lower item; in each
+        segment.
 
     Returns
     -------
-    sums : ndarray, (K, K)
+    sums : ndarray, (K, K) or (S, K, K)
         By group of the upper and group of the lower item.
     gradient : ndarray, (n,)
         With respect to the scores of all rows.
@@ -52,60 +54,60 @@ def smooth_sums(
     >>> sums.tolist(), slope.tolist()
     ([[0.875]], [-0.5, 0.5])
     """
-    sums, gradient = np.zeros_like(order.trials), np.zeros(order.n_rows)
+    each = np.ascontiguousarray(weights).reshape(-1, *order.trials.shape)
+    sums, gradient = np.zeros_like(each), np.zeros(order.n_rows)
     if len(order.rows):
         score = scores[order.rows]
         runs = order.by_score(score), order.starts, order.segments
         gradient[order.rows] = _smooth_pairs(
-            score, order.group, order.weight, *runs, width, weights, sums
+            score, order.group, order.weights, *runs, width, each, sums
         )
-    return sums, gradient
+    return sums.reshape(weights.shape), gradient
 
 
 @njit(cache=True, nogil=True)
 def _smooth_pairs(  # type: ignore[no-untyped-def]
-    score, group, weight, order, starts, segments, width, each, sums
+    score, group, weights, order, starts, segments, width, each, sums
 ):
     """Return the gradient by position; add sums by groups. See :func:`sum_pairs`."""
-    n, k = len(score), len(each)
+    n, k = len(score), each.shape[1]
     gradient, held = np.zeros(n), np.empty((3, 3, k))
-    one = score[order], weight[order], np.zeros(n), group[order], order
-    two = np.empty(n), np.empty(n), np.empty(n), np.empty_like(group), np.empty_like(order)
+    one, two = items_in_order(score, group, weights, order)
     bounds = starts.copy()
     for segment in range(len(segments) - 1):
         first, n_runs = segments[segment], segments[segment + 1] - segments[segment]
         here, there, last = one, two, first + n_runs
+        at = segment if len(each) > 1 else 0
         if starts[last] - starts[first] <= SHORT_SEGMENT:
-            _compare(one, starts[first : last + 1], width, each, sums)
+            _compare(one, starts[first : last + 1], width, each[at], sums[at])
             n_runs = 1
         centre = score[starts[first] : starts[last]].mean()
         while n_runs > 1:
             for run in range(first, first + n_runs, 2):
                 middle, end = bounds[run + 1], bounds[min(run + 2, first + n_runs)]
                 lower, upper = (bounds[run], middle), (middle, end)
-                _sweep(here, upper, lower, centre, width, each, held, sums, 1.0)
-                _sweep(here, lower, upper, centre, width, each.T, held, sums, -1.0)
+                sides = here[1], here[2]
+                _sweep(here, sides, upper, lower, centre, width, each[at], held, sums[at], 1.0)
+                sides, turned = (here[2], here[1]), each[at].T
+                _sweep(here, sides, lower, upper, centre, width, turned, held, sums[at], -1.0)
                 if n_runs > 2:
                     merge_runs(here, there, lower, upper)
             if n_runs <= 2:
                 break
-            half = (n_runs + 1) // 2
-            for run in range(half + 1):
-                bounds[first + run] = bounds[first + min(2 * run, n_runs)]
-            n_runs, here, there = half, there, here
+            n_runs, here, there = halve_runs(bounds, first, n_runs), there, here
         for place in range(starts[first], starts[last]):
-            gradient[here[4][place]] = here[2][place]
+            gradient[here[5][place]] = here[3][place]
     return gradient
 
 
 @njit(cache=True, nogil=True)
 def _compare(here, bounds, width, each, sums):  # type: ignore[no-untyped-def]
     """Add all pairs of items of different runs, pair by pair."""
-    score, weight, gain, group, _ = here
+    score, high, low, gain, group, _ = here
     for run in range(1, len(bounds) - 1):
         for i in range(bounds[run], bounds[run + 1]):
             for j in range(bounds[0], bounds[run]):
-                a, b, w = group[i], group[j], weight[i] * weight[j]
+                a, b, w = group[i], group[j], high[i] * low[j]
                 t = score[i] - score[j]
                 if t >= width:
                     sums[a, b] += w
@@ -119,19 +121,21 @@ def _compare(here, bounds, width, each, sums):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _sweep(  # type: ignore[no-untyped-def]
-    here, movers, others, centre, width, each, held, sums, sign
+    here, sides, movers, others, centre, width, each, held, sums, sign
 ):
     """Add to the gradient of the movers, and where the sign is 1 their smoothed steps to `sums`.
 
-    `held` has for each group the weight of others, with their sums of scores and of squares, that
-    are at most the width below, at most the width above, and farther below.
+    `sides` are the weights of movers and of others. `held` has for each group the weight of others,
+    with their sums of scores and of squares, that are at most the width below, at most the width
+    above, and farther below.
     """
-    score, weight, gain, group, _ = here
+    score, _, _, gain, group, _ = here
+    moved, weight = sides
     below, above, beaten = held[0], held[1], held[2, 0]
     held[:] = 0.0
     far, near, reached = others[0], others[0], others[0]
     for place in range(movers[0], movers[1]):
-        f, a, w = score[place], group[place], weight[place]
+        f, a, w = score[place], group[place], moved[place]
         while reached < others[1] and score[reached] - f < width:
             _add(above, group[reached], weight[reached], score[reached] - centre)
             reached += 1

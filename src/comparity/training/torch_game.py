@@ -1,8 +1,4 @@
-r"""Pairwise losses as a torch function, and the game of a network with what is asked of it.
-
-``pairwise_bounds`` gives the mean losses of wrong and of right orders of every cell as tensors
-that torch can differentiate, and the accuracies themselves as tensors that it cannot. Forward and
-backward pass each cost about a sort of the scores; no pair is ever listed.
+r"""The game of a network with what is asked of it.
 
 What is asked is a problem of cooper's: the network descends on bounds of the constraints, the
 multipliers ascend on the constraints themselves (cooper's ``strict_violation``), which have no
@@ -18,19 +14,18 @@ a third of the steps: some goals are kept by mixtures alone, which need models f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, repeat
 from typing import Any, NamedTuple
 
 import cooper
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.autograd.function import once_differentiable
 
-from comparity.errors import NonFiniteScoreError, OptionError
-from comparity.tables.values import rows_of
+from comparity.errors import OptionError
+from comparity.training.batches import batches
 from comparity.training.game import (
     Constraints,
     Minima,
@@ -42,8 +37,9 @@ from comparity.training.game import (
 )
 from comparity.training.goals import Choices, overall
 from comparity.training.judged_loss import tensor_bits
-from comparity.training.losses import PairFamily
+from comparity.training.models import inputs_of
 from comparity.training.rows import Rows
+from comparity.training.torch_bounds import CellBounds, pairwise_bounds
 
 Floats = NDArray[np.float64]
 
@@ -61,129 +57,65 @@ DAMPING = 5.0
 """How much what is missed now counts then, in steps of adding it up."""
 
 
-class CellBounds(NamedTuple):
-    """What scores make of the pairs of each cell, as tensors.
+class Network(NamedTuple):
+    """What a network is made for.
 
     Attributes
     ----------
-    wrong, right : Tensor, (C,)
-        Mean loss of a wrong order and of a right one; 0 without pairs.
-    accuracy : Tensor, (C,)
-        Share of pairs in the right order, which has no gradient; 0 without pairs.
+    build : callable
+        From the number of features, or the shape of a row's array, to a module in double precision.
+    features : ndarray, (n, ...)
+        What it takes of the rows to train on.
+    batch_size : int or None
+        About so many rows are looked at in a step; None for all.
     """
 
-    wrong: torch.Tensor
-    right: torch.Tensor
-    accuracy: torch.Tensor
-
-
-class _PairwiseBounds(torch.autograd.Function):
-    """Losses of all pairs of some families, and the way back to the scores."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, scores: torch.Tensor, families: Sequence[PairFamily], margin: float, squared: bool
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        ctx.save_for_backward(scores)
-        ctx.families, ctx.how = families, {"margin": margin, "squared": squared}
-        found = [family.sums(_numbers(scores), both=True, **ctx.how) for family in families]
-        # Nothing rests on a cell without pairs.
-        rates = np.nan_to_num(np.hstack([(one.wrong, one.right, one.accuracy) for one in found]))
-        wrong, right, accuracy = (torch.as_tensor(row).to(scores) for row in rates)
-        ctx.mark_non_differentiable(accuracy)
-        return wrong, right, accuracy
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *slopes: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
-        (scores,) = ctx.saved_tensors
-        values, start = _numbers(scores), 0
-        wrong, right = (_numbers(slope) for slope in slopes[:2])
-        gradient = np.zeros(len(values))
-        for family in ctx.families:
-            cells = slice(start, start + len(family.cells))
-            gradient += family.sums(
-                values, wrong=wrong[cells], right=right[cells], **ctx.how
-            ).gradient
-            start = cells.stop
-        return torch.as_tensor(gradient).to(scores), None, None, None
-
-
-def _numbers(tensor: torch.Tensor) -> Floats:
-    return tensor.detach().to("cpu", torch.float64).numpy()
-
-
-def pairwise_bounds(
-    scores: torch.Tensor, *families: PairFamily, margin: float = 1.0, squared: bool = False
-) -> CellBounds:
-    """Return the losses of all pairs, by cell, for torch to differentiate.
-
-    Parameters
-    ----------
-    scores : Tensor, (n,)
-        Finite scores of all rows, in any floating precision, on any device; they are summed up in
-        double precision.
-    *families : PairFamily
-        The pairs, as :func:`comparity.training.losses.labelled_pairs` lays them out.
-    margin, squared
-        Of the hinge, see :meth:`comparity.training.losses.PairFamily.sums`.
-
-    Raises
-    ------
-    OptionError, NonFiniteScoreError
-        Scores are not one floating number for each row, or not finite.
-
-    Examples
-    --------
-    >>> from comparity.training.losses import labelled_pairs
-    >>> y, group = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 1, 0, 1])
-    >>> scores = torch.tensor([0.0, 0.5, 0.25, 2.0], requires_grad=True)
-    >>> bounds = pairwise_bounds(scores, labelled_pairs(y, group, ("a", "b")))
-    >>> bounds.accuracy.tolist(), bounds.wrong.tolist()
-    ([1.0, 0.0, 1.0, 1.0], [0.75, 1.25, 0.0, 0.0])
-    >>> bounds.wrong[1].backward()
-    >>> scores.grad.tolist()
-    [0.0, 1.0, -1.0, 0.0]
-    """
-    _check_scores(scores, families)
-    found = _PairwiseBounds.apply(scores, families, margin, squared)  # type: ignore[no-untyped-call]
-    return CellBounds(*found)
-
-
-def _check_scores(scores: torch.Tensor, families: Sequence[PairFamily]) -> None:
-    """Refuse scores that are not one finite number for each row: sums would not show it."""
-    rows = {family.n_rows for family in families} - {None}
-    right = scores.ndim == 1 and scores.is_floating_point()
-    if not right or not families or rows - {len(scores)}:
-        shape = f"{scores.dtype} of shape {tuple(scores.shape)}"
-        many = " or ".join(f"{n:,}" for n in sorted(filter(None, rows))) or "n"
-        wanted = f"pairs, and a floating tensor of shape ({many},)"
-        raise OptionError("scores", shape, [wanted])
-    lost = ~np.isfinite(_numbers(scores))
-    if lost.any():
-        raise NonFiniteScoreError("scores", "tensor", rows_of(lost))
+    build: Callable[[Any], torch.nn.Module]
+    features: Floats
+    batch_size: int | None = None
 
 
 class _Player:
-    """A network on rows: its scores, its losses."""
+    """A network on rows: its scores, its losses; of all rows, or of a part at a time.
 
-    def __init__(self, module: torch.nn.Module, rows: Rows, choices: Choices) -> None:
-        self.module, self.rows, self.choices = module, rows, choices
-        self._features = torch.as_tensor(rows.scale.standardise(rows.features))
+    `seen` says which cells have pairs among the rows of the last look.
+    """
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        network: Network,
+        rows: Rows,
+        choices: Choices,
+        rng: np.random.Generator,
+    ) -> None:
+        self.module, self.choices = module, choices
+        self._features = torch.as_tensor(network.features)
         self._overall = torch.as_tensor(overall(rows.pairs, rows.n_cells))
-        self._share = torch.as_tensor(rows.share)
-        self._target = None if rows.target is None else torch.as_tensor(rows.target)
+        size = network.batch_size
+        self._parts: Iterator[tuple[Any, Rows]] = repeat((slice(None), rows))
+        if size is not None:
+            self._parts = batches(rows, choices, size, rng)
+        self.seen = torch.ones(rows.n_cells, dtype=torch.float64)
 
     def look(self) -> tuple[CellBounds, torch.Tensor]:
         """Return the losses of all cells, and the objective."""
-        scores = self.module(self._features).reshape(-1)
+        kept, rows = next(self._parts)
+        trials = np.concatenate([family.trials for family in rows.families])
+        self.seen = torch.as_tensor((trials > 0).astype(np.float64))
+        scores = self.module(self._features[kept]).reshape(-1)
         how: dict[str, Any] = {"margin": self.choices.margin, "squared": self.choices.squared}
-        bounds = pairwise_bounds(scores, *self.rows.families, **how)
-        if self.rows.judged is not None:
-            return bounds, tensor_bits(self.rows.judged, scores)
-        if self._target is None:
+        bounds = pairwise_bounds(scores, *rows.families, **how)
+        if rows.judged is not None:
+            return bounds, tensor_bits(rows.judged, scores)
+        if rows.target is None:
             return bounds, self._overall @ bounds.wrong
-        return bounds, self._share @ (scores - self._target) ** 2
+        target = torch.as_tensor(rows.target)
+        return bounds, torch.as_tensor(rows.share) @ (scores - target) ** 2
+
+    def known(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """Say which combinations of accuracies rest on pairs that were looked at: 1 or 0."""
+        return (coefficients.abs() @ (1 - self.seen) == 0).to(torch.float64)
 
     def penalty(self) -> torch.Tensor:
         """Return what the weights of layers cost; biases cost nothing."""
@@ -255,7 +187,8 @@ class PairwiseProblem(_Problem):
         # An accuracy is at most the loss of right orders, and at least 1 minus that of wrong ones.
         bound = rise @ bounds.right + fall @ (bounds.wrong - 1) - self._slack
         true = (rise - fall) @ bounds.accuracy - self._slack
-        return self._observe(objective, bound, true)
+        known = self.player.known(rise + fall)
+        return self._observe(objective, known * bound, known * true)
 
     def multipliers_now(self) -> Floats:
         """Return the weights of the objective and of each difference; they sum to 1."""
@@ -292,7 +225,8 @@ class LeastProblem(_Problem):
         level = self.level[self._of]
         bound = level - self._rates @ (1 - bounds.wrong)
         true = level.detach() - self._rates @ bounds.accuracy
-        return self._observe(-self.level.mean(), bound, true)
+        known = self.player.known(self._rates)
+        return self._observe(-self.level.mean(), known * bound, known * true)
 
     def multipliers_now(self) -> Floats:
         """Return the weights of all rates; those of each minimum sum to 1."""
@@ -303,7 +237,7 @@ class LeastProblem(_Problem):
 
 
 def play_network(
-    build: Callable[[int], torch.nn.Module],
+    network: Network,
     rows: Rows,
     referee: Referee,
     choices: Choices,
@@ -313,8 +247,8 @@ def play_network(
 
     Parameters
     ----------
-    build : callable
-        From the number of features to a module in double precision.
+    network : Network
+        What is trained.
     rows, referee, choices
         Rows to train on; what is asked; how to train.
     pace : Pace
@@ -325,12 +259,14 @@ def play_network(
     marks, seen, kept = snapshot_steps(choices.steps, choices.snapshots), [], []
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(pace.seed)
-        module = build(rows.features.shape[1]).train()
-        _check_output(module, rows)
+        module = network.build(inputs_of(network.features)).train()
+        _check_output(module, network.features[:2])
         many = sum(one.numel() for one in module.parameters())
         adam = torch.optim.Adam(module.parameters(), lr=pace.step_size / np.sqrt(many))
-        with _threads(many * len(rows.weight)):
-            steps = _moves(_Player(module, rows, choices), referee, adam)
+        at_once = min(len(rows.weight), network.batch_size or len(rows.weight))
+        with _threads(many * at_once):
+            drawing = np.random.default_rng(pace.seed)
+            steps = _moves(_Player(module, network, rows, choices, drawing), referee, adam)
             for step in range(choices.steps):
                 if step in marks:
                     state = module.state_dict().items()
@@ -388,9 +324,9 @@ def _alone(player: _Player, referee: Referee, adam: torch.optim.Optimizer) -> It
         yield referee.multipliers()
 
 
-def _check_output(module: torch.nn.Module, rows: Rows) -> None:
+def _check_output(module: torch.nn.Module, some: Floats) -> None:
     """Refuse a module that does not give one score for each row."""
-    features = torch.as_tensor(rows.scale.standardise(rows.features[:2]))
+    features = torch.as_tensor(some)
     with torch.no_grad():
         shape = tuple(module.eval()(features).shape)
     module.train()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from comparity.training.models import State
-from comparity.training.rows import Rows
+from comparity.training.models import ROWS_AT_A_TIME, State, inputs_of
 
 Floats = NDArray[np.float64]
 
@@ -22,24 +22,19 @@ class ModuleParameters:
     Parameters
     ----------
     build : callable
-        From the number of features to a module in double precision.
+        From the number of features, or the shape of a row's array, to a module in double precision.
     state : mapping of str to ndarray
         The weights to begin with.
-    rows : Rows
+    features : ndarray, (n, ...)
+        What the module takes. So many rows at a time are scored as :func:`call_module` does.
     l2 : float
         Weight of the squares of weights of layers; biases cost nothing.
 
     Examples
     --------
-    >>> from comparity.training.rows import Scale
-    >>> scale = Scale(centre=np.zeros(1), unit=np.ones(1))
-    >>> rows = Rows(
-    ...     features=np.array([[1.0], [3.0]]), scale=scale, pairs=None, parity=None, target=None,
-    ...     weight=np.ones(2),
-    ... )
     >>> state = {"weight": np.array([[2.0]]), "bias": np.array([1.0])}
     >>> build = lambda features: torch.nn.Linear(features, 1).double()
-    >>> line = ModuleParameters(build, state, rows, l2=0.5)
+    >>> line = ModuleParameters(build, state, np.array([[1.0], [3.0]]), l2=0.5)
     >>> line.start.tolist(), line.scores(line.start).tolist(), line.penalty(line.start)[0]
     ([2.0, 1.0], [3.0, 7.0], 2.0)
     >>> line.pull_back(line.start, np.array([1.0, 1.0])).tolist()
@@ -47,13 +42,13 @@ class ModuleParameters:
     """
 
     def __init__(
-        self, build: Callable[[int], torch.nn.Module], state: State, rows: Rows, l2: float
+        self, build: Callable[[Any], torch.nn.Module], state: State, features: Floats, l2: float
     ) -> None:
         with torch.random.fork_rng(devices=[]):
-            self._module = build(rows.features.shape[1]).eval()
+            self._module = build(inputs_of(features)).eval()
         self._module.load_state_dict({name: torch.as_tensor(one) for name, one in state.items()})
         self._free = [one for one in self._module.parameters() if one.requires_grad]
-        self._features = torch.as_tensor(rows.scale.standardise(rows.features))
+        self._parts = torch.split(torch.as_tensor(features), ROWS_AT_A_TIME)
         self._l2 = l2
         self.start = self._flat([one.detach() for one in self._free])
         self._last: tuple[Floats, torch.Tensor] | None = None
@@ -74,21 +69,32 @@ class ModuleParameters:
         """Return the scores with their way back; the last ones are kept."""
         if self._last is None or not np.array_equal(self._last[0], parameters):
             self._load(parameters)
-            self._last = parameters.copy(), self._module(self._features).reshape(-1)
+            self._last = parameters.copy(), self._module(self._parts[0]).reshape(-1)
         return self._last[1]
 
     def scores(self, parameters: Floats) -> Floats:
         """Return the scores of all rows."""
-        return np.asarray(self._forward(parameters).detach().numpy())
+        if len(self._parts) == 1:
+            return np.asarray(self._forward(parameters).detach().numpy())
+        self._load(parameters)
+        with torch.no_grad():
+            return torch.cat([self._module(part).reshape(-1) for part in self._parts]).numpy()
 
     def pull_back(self, parameters: Floats, slope: Floats) -> Floats:
         """Return the gradient in the weights."""
-        scores = self._forward(parameters)
-        self._last = None
-        found = torch.autograd.grad(
-            scores, self._free, torch.as_tensor(slope), allow_unused=True, materialize_grads=True
-        )
-        return self._flat(list(found))
+        if len(self._parts) == 1:
+            scores, self._last = self._forward(parameters), None
+            return self._back(scores, torch.as_tensor(slope))
+        self._load(parameters)
+        slopes = torch.split(torch.as_tensor(slope), ROWS_AT_A_TIME)
+        # The way back of one part at a time is kept, and scores are found again for it.
+        parts = zip(self._parts, slopes, strict=True)
+        found = [self._back(self._module(part).reshape(-1), steep) for part, steep in parts]
+        return np.asarray(np.sum(found, axis=0))
+
+    def _back(self, scores: torch.Tensor, slope: torch.Tensor) -> Floats:
+        how = {"allow_unused": True, "materialize_grads": True}
+        return self._flat(list(torch.autograd.grad(scores, self._free, slope, **how)))
 
     def penalty(self, parameters: Floats) -> tuple[float, Floats]:
         """Return what weights of layers cost."""

@@ -84,7 +84,8 @@ def train_file(
     seed = drawn if form.seed is None else form.seed
     form = replace(form, seed=seed)
     options = _audit_options(form)
-    task: dict[str, Any] = {"continuous": form.continuous, "predicted": form.task == "regression"}
+    counted = {name: getattr(form, name) for name in ("continuous", "average", "pair_weight")}
+    task: dict[str, Any] = {**counted, "predicted": form.task == "regression"}
     asked = {name: getattr(form, name) for name in ("goal", "slack", "form", "steps")}
     bound = choices_of(**asked, **task)
     rows, others = _read_rows(path, form)
@@ -162,9 +163,13 @@ def check_files(path: str | Path, output: str | Path, audit_on: str | Path | Non
 def _audit_options(form: TrainForm) -> PairwiseOptions:
     """Return how to audit, where that can be had."""
     notions: Any = tuple(dict.fromkeys(notion for one in form.goal for notion in NOTIONS_OF[one]))
+    if form.continuous and notions:
+        # Two accuracies are all that a number has.
+        notions = ("cross-group",)
+    counted = ("continuous", "average", "pair_weight")
     options = PairwiseOptions(
         notions=notions or ("cross-group",),
-        **{name: getattr(form, name) for name in ("continuous", "alpha", "margin", "rule")},
+        **{name: getattr(form, name) for name in (*counted, "alpha", "margin", "rule")},
         looks=form.looks,
         seed=form.seed,
     )
@@ -289,11 +294,15 @@ def _audit(
 
 def _audit_parity(items: LabelledItems, options: PairwiseOptions) -> Audit:
     """Audit pairs of groups, whatever their labels; items in no group are in none."""
-    kept = items.group < len(items.groups)
+    kept, values = np.ones(len(items), dtype=bool), items.value
+    if values is None:
+        kept = items.group < len(items.groups)
+        values = np.array(items.groups)[np.where(kept, items.group, 0)]
     return pairwise_parity(
         items.score[kept],
-        sensitive_features=np.array(items.groups)[items.group[kept]],
+        sensitive_features=values[kept],
         queries=None if items.query is None else items.query[kept],
+        continuous=options.continuous,
         alpha=options.alpha,
         margin=options.margin,
     )
