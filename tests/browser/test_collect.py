@@ -6,6 +6,7 @@ What the browser showed and what was answered is compared with what the study's 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 
 from comparity.collect.store import open_store
 from tests.browser.conftest import program, ran
-from tests.collect.page_studies import CHECKS, write_study
+from tests.collect.page_studies import CHECKS, write_study, write_words
 from tests.collect.visitors import served
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -67,7 +68,8 @@ def browse(modules: Path, tmp_path: Path) -> Browse:
         with open_store(path) as store:
             token = store.insert_judges(1, now=0.0)[0][1]
         with served(path) as address:
-            done = ran([*words, scenario, address, token], limit=SECONDS)
+            folder = [os.environ.get("COMPARITY_PICTURES", "")]
+            done = ran([*words, scenario, address, token, *folder], limit=SECONDS)
         assert done.returncode == 0, done.stderr[-2000:]
         with open_store(path) as store, store.owner.begin() as connection:
             rows = connection.execute(sa.text(STANDING)).all()
@@ -156,10 +158,18 @@ def test_hostile_items_run_nothing_and_ask_nobody(browse: Browse, kind: str) -> 
     assert len(session.stored) == 6
 
 
-def test_every_page_is_without_barriers_and_has_large_targets(browse: Browse) -> None:
+@pytest.mark.parametrize("language", ["en", "de", "own.toml"])
+def test_every_page_is_without_barriers_and_has_large_targets(
+    browse: Browse, tmp_path: Path, language: str
+) -> None:
+    """Own words are in Hebrew letters: those pages run from right to left."""
+    if language == "own.toml":
+        language = str(write_words(tmp_path / language))
     text = "# Warehouse coordinator\n\nSix years in logistics.\n\n- forklift licence\n- first aid\n"
     texts = [f"{text}\n`file {place}`" for place in range(20)]
-    session = browse("pages", texts=texts, kind="markdown", open_link=True, judges=8)
+    session = browse(
+        "pages", texts=texts, kind="markdown", open_link=True, judges=8, language=language
+    )
     seen = session.result
     assert len(seen) == 5 * 13
     wrong = {name: one["violations"] for name, one in seen.items() if one["violations"]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 from comparity.collect.items import Items
 from comparity.collect.judge import Picture
+from comparity.collect.languages import flat_words, read_words
 from comparity.collect.options import CollectOptions
 from comparity.collect.store import create_store
 from comparity.collect.study import study_of
@@ -77,3 +80,25 @@ def png(red: int, size: int = 8) -> bytes:
     header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
     parts = (chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def write_words(path: Path) -> Path:
+    """Write words in Hebrew letters, one for each letter of English, from right to left."""
+    lines = []
+    for name, text in flat_words(read_words("en")):
+        section, dot, key = name.rpartition(".")
+        if dot and f"[{section}]" not in lines:
+            lines.append(f"[{section}]")
+        # What stands in braces is filled in.
+        parts = re.split(r"(\{\w+\})", text)
+        told = "".join(one if one.startswith("{") else _in_hebrew_letters(one) for one in parts)
+        lines.append(f"{key} = {json.dumps(RIGHT_TO_LEFT.get(name, told))}")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+RIGHT_TO_LEFT = {"language": "he", "direction": "rtl"}
+
+
+def _in_hebrew_letters(text: str) -> str:
+    return "".join(chr(0x5D0 + ord(one.lower()) % 22) if one.isalpha() else one for one in text)

@@ -33,6 +33,8 @@ from tests.collect.studies import NOW, small_items, small_study
 
 LEASE = 1800.0
 OUTCOMES = ("left", "right", "tie", "skip")
+RATINGS = {"left": "1", "right": "7", "tie": "4"}
+"""What a judge who rates says instead."""
 people = st.integers(0, 3)
 
 
@@ -53,12 +55,21 @@ class StudyMachine(RuleBasedStateMachine):
         self.sent: list[tuple[int, str, str, str]] = []
         self.seen: dict[int, set[str]] = {one: set() for one in range(4)}
         self.n_rows = 0
+        self.surveyed: set[int] = set()
 
     @initialize(
-        practice=st.integers(0, 1), waves=st.integers(1, 2), swapped=st.sampled_from([0, 0.3])
+        practice=st.integers(0, 1),
+        waves=st.integers(1, 2),
+        swapped=st.sampled_from([0, 0.3]),
+        task=st.sampled_from(["compare", "rate", "both"]),
+        questionnaire=st.booleans(),
     )
-    def make(self, practice: int, waves: int, swapped: float) -> None:
-        study = small_study(practice=practice, waves=waves, swapped_share=swapped, each=4)
+    def make(
+        self, practice: int, waves: int, swapped: float, task: str, questionnaire: bool
+    ) -> None:
+        drawn = {"waves": waves, "swapped_share": swapped, "task": task, "each": 4}
+        asked = {"rating_question": "How good?", "questionnaire": questionnaire}
+        study = small_study(practice=practice, **drawn, **asked)
         path = self.folder / "study.db"
         create_store(path, study, small_items(12), now=NOW)
         self.store = open_store(path)
@@ -98,13 +109,14 @@ class StudyMachine(RuleBasedStateMachine):
         assert self.n_rows == before
 
     def send(self, who: int, pair: str, outcome: str, client_id: str) -> None:
+        outcome = self.meant(who, outcome)
         standing = {one for one, _ in self.stands[who]}
         again = (who, client_id) in {(a, c) for a, _, _, c in self.sent}
         try:
             receipt = self.store.insert_judgment(
                 self.judge(who),
                 assignment=pair,
-                outcome=outcome,  # type: ignore[arg-type]
+                outcome=outcome,
                 client_id=client_id,
                 milliseconds=1,
                 now=self.clock,
@@ -122,6 +134,22 @@ class StudyMachine(RuleBasedStateMachine):
                 self.stands[who].append((pair, outcome))
                 self.sent.append((who, pair, outcome, client_id))
                 self.n_rows += 1
+
+    def meant(self, who: int, outcome: str) -> str:
+        """Return an answer that the judge's task offers."""
+        is_rating = self.judge(who).task == "rate" and outcome in RATINGS
+        return RATINGS[outcome] if is_rating else outcome
+
+    @rule(who=people)
+    def survey(self, who: int) -> None:
+        """Say something of the effort, which is kept once and changes no answer."""
+        before = self.judge(who)
+        self.store.record_survey(before, answers={"thinking": 3}, now=self.clock)
+        self.surveyed.add(who)
+        after = self.judge(who)
+        assert (after.progress, after.practised) == (before.progress, before.practised)
+        assert after.state != "questionnaire"
+        assert after.task == before.task
 
     @rule(who=people)
     def undo(self, who: int) -> None:
@@ -180,6 +208,24 @@ class StudyMachine(RuleBasedStateMachine):
     def what_is_kept_beside_the_logs_follows_from_them(self) -> None:
         if hasattr(self, "store"):
             check_counts(self.store.owner)
+
+    @invariant()
+    def everybody_keeps_their_task_and_booklets_are_of_it(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        with self.store.owner.begin() as connection:
+            booklets = {one.id: one for one in connection.execute(sa.select(schema.BOOKLET))}
+            judges = {one.judge: one for one in connection.execute(sa.select(schema.PROGRESS))}
+            kinds = connection.execute(sa.select(schema.PAIR.c.booklet, schema.PAIR.c.kind)).all()
+            said = connection.execute(
+                sa.select(schema.EVENT.c.judge).where(schema.EVENT.c.kind == "questionnaire")
+            )
+            assert sorted(said.scalars()) == sorted(who + 1 for who in self.surveyed)
+        for one in judges.values():
+            assert one.booklet is None or booklets[one.booklet].task == one.task
+        for booklet, kind in kinds:
+            if booklet is not None:
+                assert (kind == "rating") == (booklets[booklet].task == "rate")
 
     def teardown(self) -> None:
         if hasattr(self, "store"):

@@ -18,7 +18,6 @@ from comparity.collect.judge import Picture
 from comparity.collect.pages import PAGES, STATIC
 from comparity.collect.safety import HEADERS, ITEM_POLICY, Limits, form_secret
 from comparity.collect.store import Store, open_store
-from comparity.errors import OptionError
 from tests.collect.conftest import MakeStore
 from tests.collect.page_studies import CHECKS, SECRETS, png, write_study
 from tests.collect.studies import NOW
@@ -519,7 +518,7 @@ def test_a_judge_who_sends_too_much_waits_and_loses_nothing(site: Make) -> None:
 
 def test_every_page_that_writes_is_limited_and_asks_for_the_secret_or_makes_the_judge() -> None:
     writing = [page for page in PAGES if page.method == "POST"]
-    assert len(writing) == 7
+    assert len(writing) == 8
     assert all(page.limit for page in writing)
     assert [page.path for page in writing if page.guests] == ["/join"]
 
@@ -557,11 +556,6 @@ def test_the_script_is_small_and_no_page_has_another(site: Make) -> None:
     assert len(client.get("/static/judge.js").content) < 10_000
     for name, kind in STATIC.items():
         assert client.get(f"/static/{name}").headers["content-type"] == kind
-
-
-def test_a_language_without_words_is_refused_by_name(site: Make) -> None:
-    with pytest.raises(OptionError, match=r"xx(.|\n)*'en'"):
-        site(language="xx")
 
 
 def test_the_app_can_stand_below_a_path(site: Make) -> None:

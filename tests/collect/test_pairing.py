@@ -34,7 +34,7 @@ def test_attention_pairs_move_nothing_else(share: float) -> None:
     (booklet,) = draw_booklets(
         plain, 1, n_items=30, sensitive=GROUPS, scores=None, given=[], rng=rng
     )
-    mixed = add_attention(booklet, study, rng)
+    mixed = add_attention(booklet, study, ("left", "right"), rng)
     rest = [one for one in mixed if one.kind == "pair"]
     assert len(mixed) - len(rest) == round(share * 30)
     assert [(one.left, one.right) for one in rest] == [(one.left, one.right) for one in booklet]

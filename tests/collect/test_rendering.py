@@ -1,15 +1,12 @@
 """Items of anybody become HTML that holds text and its layout, and nothing that acts."""
 
-import tomllib
 from html.parser import HTMLParser
-from importlib.resources import files
-from string import Formatter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.collect.rendering import fill_in, read_words, render_markdown, wrap_html
+from comparity.collect.rendering import render_markdown, wrap_html
 
 # What Markdown itself can lay out, and no more.
 HARMLESS = {"p", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "br", "hr"}
@@ -96,32 +93,7 @@ def test_a_quote_in_an_address_does_not_end_its_attribute() -> None:
 
 
 def test_a_snippet_is_a_document_whose_style_comes_first() -> None:
-    assert wrap_html("<b>x</b>").startswith("<!doctype html>")
-    assert wrap_html("<b>x</b>").endswith("</style><b>x</b>")
-
-
-def test_filling_in_does_not_read_what_is_filled_in() -> None:
-    assert fill_in("{n}", n="{n.__class__}") == "{n.__class__}"
-
-
-LANGUAGES = [one.name for one in (files("comparity.collect") / "words").iterdir()]
-
-
-@pytest.mark.parametrize("name", LANGUAGES)
-def test_every_language_has_the_words_of_english_with_the_same_places(name: str) -> None:
-    def places(words: dict[str, object]) -> dict[tuple[str, ...], set[str | None]]:
-        found = {}
-        for section, inner in words.items():
-            items = inner.items() if isinstance(inner, dict) else [("", inner)]
-            for key, text in items:
-                found[section, key] = {place for _, place, _, _ in Formatter().parse(str(text))}
-        return found
-
-    text = (files("comparity.collect") / "words" / name).read_text(encoding="utf-8")
-    assert places(tomllib.loads(text)) == places(read_words("en"))
-
-
-def test_no_word_has_the_name_of_a_method_which_a_template_would_show_instead() -> None:
-    sections = [one for one in read_words("en").values() if isinstance(one, dict)]
-    assert sections
-    assert not [name for one in sections for name in one if hasattr(dict, name)]
+    document = wrap_html("<b>x</b>", title="An <item>", language="zh")
+    assert document.startswith('<!doctype html><html lang="zh">')
+    assert "<title>An &lt;item&gt;</title>" in document
+    assert document.endswith("</style><b>x</b>")

@@ -37,6 +37,10 @@ NOT_RUN = {
         "docs/how_to/collect.md",
         "$ python examples/collect_a_study.py",
     ): "tests/examples/test_collect_a_study.py runs it",
+    ("docs/programs.md", "{"): "tests/collect/test_programs.py compares responses with the schema",
+    ("docs/programs.md", "$ python examples/program_judge.py"): (
+        "tests/collect/test_programs.py runs it"
+    ),
     ("docs/commands.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/commands.md", "$ comparity demo"): "takes a minute; the slow test of README.md runs it",
     (

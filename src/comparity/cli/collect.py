@@ -199,12 +199,17 @@ def _judges() -> None:
 )
 @click.option("--days", type=click.FloatRange(min=0), help="Days until the links expire.")
 @click.option("--base", default="http://127.0.0.1:8000", show_default=True, help="Their start.")
-def _add(address: str, number: int, days: float | None, base: str) -> None:
-    """Make judges and print a personal link for each, once: only hashes are kept."""
+@click.option("--program", default="", help="Name of a program that judges, such as a model's.")
+def _add(address: str, number: int, days: float | None, base: str, program: str) -> None:
+    """Make judges and print a personal link for each, once: only hashes are kept.
+
+    The end of a link is the token with which a program judges (docs/programs.md).
+    """
     now = time.time()
     with _open(address) as store:
         ends = None if days is None else now + DAY * days
-        for name, token in store.insert_judges(number, expires_at=ends, now=now):
+        added = store.insert_judges(number, expires_at=ends, program=program, now=now)
+        for name, token in added:
             click.echo(f"{name}\t{base.rstrip('/')}/j/{token}")
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from comparity.collect.languages import words_of
 from comparity.collect.pages import PAGES
-from comparity.collect.rendering import known_language, read_words, render_template
+from comparity.collect.programs import CALLS, START
+from comparity.collect.rendering import render_template
 from comparity.collect.safety import Gatekeeper, Limits, SafeHeaders
 from comparity.collect.visits import Page, Place, cookie_name
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from comparity.collect.store import Store
+
+Words = Mapping[str, Any]
 
 
 def create_app(
@@ -41,24 +45,21 @@ def create_app(
     -------
     SafeHeaders
         An ASGI app: Starlette's, with safe headers on every response.
-
-    Raises
-    ------
-    OptionError
-        There are no words in the study's language.
     """
-    language = known_language(store.study.language)
+    words = words_of(store.study)
     place = Place(
         store=store,
         clock=clock,
         gatekeeper=Gatekeeper(limits or Limits()),
-        language=language,
+        words=words,
         cookie=cookie_name(store.study),
     )
-    routes = [Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES]
+    routes = [
+        Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES + CALLS
+    ]
     handlers = {
-        HTTPException: partial(_show_error, language),
-        Exception: partial(_show_breakdown, language),
+        HTTPException: partial(_show_error, words),
+        Exception: partial(_show_breakdown, words),
     }
     return SafeHeaders(Starlette(routes=routes, exception_handlers=handlers))
 
@@ -70,32 +71,32 @@ def _endpoint(page: Page, place: Place) -> Callable[[Request], Awaitable[Respons
     return answer
 
 
-def _show_error(language: str, request: Request, error: Exception) -> Response:
+def _show_error(words: Words, request: Request, error: Exception) -> Response:
     """Say what did not work, in the words of the pages or, to a script, by name."""
     assert isinstance(error, HTTPException)
-    known = {404: "unknown_page", 405: "method"}
-    words = read_words(language)["errors"]
-    name = error.detail if error.detail in words else known.get(error.status_code, "broken")
+    name = error.detail
+    if name not in words["errors"]:
+        name = {404: "unknown_page", 405: "method"}.get(error.status_code, "broken")
     headers = error.headers
-    return _error_page(language, request, name, status=error.status_code, headers=headers)
+    return _error_page(words, request, name, status=error.status_code, headers=headers)
 
 
-def _show_breakdown(language: str, request: Request, error: Exception) -> Response:
-    return _error_page(language, request, "broken", status=500)
+def _show_breakdown(words: Words, request: Request, error: Exception) -> Response:
+    return _error_page(words, request, "broken", status=500)
 
 
 def _error_page(
-    language: str,
+    words: Words,
     request: Request,
     name: str,
     *,
     status: int,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    words = read_words(language)
-    if "application/json" in request.headers.get("accept", ""):
+    base = request.scope.get("root_path", "")
+    is_call = request.scope["path"].removeprefix(base).startswith(START)
+    if is_call or "application/json" in request.headers.get("accept", ""):
         told = {"error": name, "message": words["errors"][name]}
         return JSONResponse(told, status_code=status, headers=headers)
-    base = request.scope.get("root_path", "")
     page = render_template("error", {"words": words, "base": base, "name": name})
     return HTMLResponse(page, status_code=status, headers=headers)

@@ -19,6 +19,7 @@ from comparity import __version__
 from comparity.collect import schema
 from comparity.collect.database import hide_password
 from comparity.collect.options import ExportOptions
+from comparity.collect.participation import SURVEYED
 from comparity.collect.result import (
     ExportedFile,
     JudgeStatus,
@@ -27,13 +28,22 @@ from comparity.collect.result import (
     StudyStatus,
 )
 from comparity.collect.store import Store
+from comparity.collect.study import StudyDescription
 from comparity.errors import EmptyTableError
 from comparity.tables.files import file_sha256, read_table, write_table
 from comparity.tables.outputs import write_csv, write_text
 
 COMPARISONS, ITEMS, JUDGES, OTHERS = "comparisons", "items", "judges", "other_answers"
+RATINGS, QUESTIONNAIRE = "ratings", "questionnaire"
 MANIFEST = "manifest.json"
-DECIDED = ("left", "right", "tie")
+JUDGED = (schema.PAIRED, schema.RATED)
+RATING_COLUMNS = ("item", "rating", "evaluator", "time", "milliseconds", "repeated", "flagged")
+HEADERS = {
+    OTHERS: ("evaluator", "kind", "outcome"),
+    RATINGS: RATING_COLUMNS,
+    QUESTIONNAIRE: ("evaluator", "task", "question", "answer"),
+}
+"""Columns of tables that may have no rows."""
 DAY = 86_400.0
 ARENA = {"left": "model_a", "right": "model_b", "tie": "tie"}
 
@@ -41,9 +51,11 @@ ARENA = {"left": "model_a", "right": "model_b", "tie": "tie"}
 def export_study(store: Store, folder: str | Path, **choices: Any) -> StudyExport:
     """Write what a study has collected into a folder.
 
-    ``comparisons`` has one row for each judgment that stands, ``other_answers`` skipped pairs,
-    attention and practice, ``items`` the groups and scores, ``judges`` how far each judge is and
-    how they did at attention pairs. ``manifest.json`` names every file with its hash.
+    ``comparisons`` has one row for each judgment that stands, ``ratings`` one for each rating, if
+    judges rated, ``other_answers`` skipped pairs, attention and practice, ``items`` the groups and
+    scores, ``judges`` how far each judge is and how they did at attention pairs, ``questionnaire``
+    what they said of the effort, if that was asked. ``manifest.json`` names every file with its
+    hash.
 
     Parameters
     ----------
@@ -64,33 +76,43 @@ def export_study(store: Store, folder: str | Path, **choices: Any) -> StudyExpor
         items = connection.execute(
             sa.select(schema.ITEM).where(schema.ITEM.c.role == "item").order_by(schema.ITEM.c.name)
         ).all()
-        judges = select_judges(connection)
+        judges = select_judges(connection, store.study)
+        effort = select_efforts(connection)
     flagged = {one["evaluator"] for one in judges if one["flagged"]}
-    judged = [one for one in rows if one["kind"] == "pair" and one["outcome"] in DECIDED]
+    is_judged = [one["kind"] in JUDGED and one["outcome"] != "skip" for one in rows]
+    judged = [one for one, is_so in zip(rows, is_judged, strict=True) if is_so]
     kept = [one for one in judged if not (options.drop_flagged and one["evaluator"] in flagged)]
     if not kept:
         raise EmptyTableError("judgments")
+    compared = [one for one in kept if one["kind"] == schema.PAIRED]
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
-    file = home / f"{COMPARISONS}.{options.file_format}"
-    _write_comparisons(file, [_comparison(one, options.form, flagged) for one in kept])
-    _write_rows(home / f"{ITEMS}.csv", [_item(one, store) for one in items])
-    _write_rows(home / f"{JUDGES}.csv", judges)
-    others = [_other(one) for one in rows if one not in judged]
-    _write_rows(home / f"{OTHERS}.csv", others, ("evaluator", "kind", "outcome"))
+    files: dict[Path, int] = {}
+    if compared or "compare" in store.study.tasks:
+        file = home / f"{COMPARISONS}.{options.file_format}"
+        _write_comparisons(file, [_comparison(one, options.form, flagged) for one in compared])
+        files[file] = len(compared)
+    tables: dict[str, list[dict[str, Any]]] = {
+        ITEMS: [_item(one, store) for one in items],
+        JUDGES: judges,
+        OTHERS: [_other(one) for one, is_so in zip(rows, is_judged, strict=True) if not is_so],
+    }
+    if "rate" in store.study.tasks:
+        rated = [one for one in kept if one["kind"] == schema.RATED]
+        tables[RATINGS] = [_rating(one, flagged) for one in rated]
+    if store.study.questionnaire:
+        tables[QUESTIONNAIRE] = effort
+    for name, table in tables.items():
+        _write_rows(home / f"{name}.csv", table, HEADERS.get(name))
+        files[home / f"{name}.csv"] = len(table)
     found = StudyExport(
         folder=str(home),
         form=options.form,
         files=tuple(
-            ExportedFile(name=one.name, rows=n, sha256=file_sha256(one))
-            for one, n in (
-                (file, len(kept)),
-                (home / f"{ITEMS}.csv", len(items)),
-                (home / f"{JUDGES}.csv", len(judges)),
-                (home / f"{OTHERS}.csv", len(others)),
-            )
+            ExportedFile(name=one.name, rows=n, sha256=file_sha256(one)) for one, n in files.items()
         ),
         n_judgments=len(kept),
+        n_ratings=len(kept) - len(compared),
         n_ties=sum(one["outcome"] == "tie" for one in kept),
         n_flagged=len(flagged),
         n_dropped=len(judged) - len(kept),
@@ -126,13 +148,31 @@ def select_answers(connection: sa.Connection) -> list[dict[str, Any]]:
     return [dict(one) for one in connection.execute(query).mappings()]
 
 
-def select_judges(connection: sa.Connection) -> list[dict[str, Any]]:
+def select_efforts(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Return what judges said of the effort, a row for each answer."""
+    event = schema.EVENT.c
+    query = (
+        sa.select(schema.JUDGE.c.name, schema.PROGRESS.c.task, event.detail)
+        .join(schema.JUDGE, schema.JUDGE.c.id == event.judge)
+        .join(schema.PROGRESS, schema.PROGRESS.c.judge == event.judge)
+        .where(event.kind == SURVEYED)
+        .order_by(event.id)
+    )
+    return [
+        {"evaluator": one.name, "task": one.task, "question": name, "answer": answer}
+        for one in connection.execute(query)
+        for name, answer in json.loads(one.detail).items()
+    ]
+
+
+def select_judges(connection: sa.Connection, study: StudyDescription) -> list[dict[str, Any]]:
     """Return a row for each judge, with what is known of their attention."""
     passed: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for one in select_answers(connection):
         if one["kind"] == schema.ATTENTION:
-            (passed if one["outcome"] == one["expected"] else failed)[one["evaluator"]] += 1
+            is_passed = study.is_expected(one["outcome"], one["expected"])
+            (passed if is_passed else failed)[one["evaluator"]] += 1
     query = (
         sa.select(schema.JUDGE, schema.PROGRESS)
         .join(schema.PROGRESS, schema.PROGRESS.c.judge == schema.JUDGE.c.id)
@@ -141,6 +181,7 @@ def select_judges(connection: sa.Connection) -> list[dict[str, Any]]:
     return [
         {
             "evaluator": one["name"],
+            "task": one["task"],
             "joined": as_time(one["created_at"]),
             "answered": one["answered"],
             "finished": one["finished_at"] is not None,
@@ -191,6 +232,15 @@ def _comparison(one: Mapping[str, Any], form: str, flagged: set[str]) -> dict[st
     }
 
 
+def _rating(one: Mapping[str, Any], flagged: set[str]) -> dict[str, Any]:
+    """Return a row of the table of ratings."""
+    who = one["evaluator"]
+    values = (one["left"], int(one["outcome"]), who, as_time(one["at"]), one["milliseconds"])
+    return dict(
+        zip(RATING_COLUMNS, (*values, one["swapped"], who in flagged), strict=True),
+    )
+
+
 def _item(one: Any, store: Store) -> dict[str, Any]:
     study = store.study
     row = {study.item: one.name, **json.loads(one.sensitive)}
@@ -224,19 +274,19 @@ def study_status(store: Store) -> StudyStatus:
     """Return how far a study is."""
     with store.owner.begin() as connection:
         answers = select_answers(connection)
-        judges = select_judges(connection)
+        judges = select_judges(connection, store.study)
         pairs = connection.execute(sa.select(schema.PAIR.c.kind, schema.PAIR.c.stratum)).all()
         booklets = connection.execute(sa.select(schema.BOOKLET)).all()
         undone = _count(connection, schema.JUDGMENT, schema.JUDGMENT.c.outcome == "undo")
         items = _count(connection, schema.ITEM, schema.ITEM.c.role == "item")
         revoked = _revoked(connection)
         study = connection.execute(sa.select(schema.STUDY)).one()
-    judged = [one for one in answers if one["kind"] == schema.PAIRED and one["outcome"] != "skip"]
-    planned = Counter(one.stratum for one in pairs if one.kind == schema.PAIRED)
-    done = Counter(one["stratum"] for one in judged)
+    judged = [one for one in answers if one["kind"] in JUDGED and one["outcome"] != "skip"]
+    planned = Counter(_kind_of(one.kind, one.stratum) for one in pairs if one.kind in JUDGED)
+    done = Counter(_kind_of(one["kind"], one["stratum"]) for one in judged)
     return StudyStatus(
         title=store.study.title,
-        question=store.study.question,
+        question=store.study.question_of(store.study.tasks[0]),
         address=hide_password(store.address),
         closed="" if study.closed_at is None else as_time(study.closed_at),
         planned=planned.total(),
@@ -256,6 +306,10 @@ def study_status(store: Store) -> StudyStatus:
         ),
         retention=as_time(study.created_at + DAY * store.study.retention_days)[:10],
     )
+
+
+def _kind_of(kind: str, stratum: str) -> str:
+    return f"ratings of {stratum or 'items'}" if kind == schema.RATED else stratum
 
 
 def _count(connection: sa.Connection, table: sa.Table, condition: Any) -> int:
@@ -278,7 +332,7 @@ def _judge_statuses(
     times: dict[str, list[int]] = defaultdict(list)
     sides: dict[str, Counter[str]] = defaultdict(Counter)
     for one in answers:
-        if one["kind"] == schema.PAIRED:
+        if one["kind"] in JUDGED:
             sides[one["evaluator"]][one["outcome"]] += 1
             if one["milliseconds"] is not None:
                 times[one["evaluator"]].append(one["milliseconds"])
@@ -290,6 +344,7 @@ def _judge_statuses(
         found.append(
             JudgeStatus(
                 name=name,
+                task=one["task"],
                 state=_state(one, revoked=name in revoked),
                 answered=one["answered"],
                 seconds=median(taken) / 1000 if taken else None,

@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 State = Literal[
-    "consent", "comprehension", "practice", "judging", "break", "done", "closed", "excluded"
+    "consent",
+    "comprehension",
+    "practice",
+    "judging",
+    "break",
+    "questionnaire",
+    "done",
+    "closed",
+    "excluded",
 ]
-Outcome = Literal["left", "right", "tie", "skip"]
+Task = Literal["compare", "rate"]
+Outcome = str
+"""``left``, ``right``, ``tie``, ``skip``, or a rating such as ``5``."""
 TOKEN_BYTES = 16
 """128 bits."""
 
@@ -33,6 +43,7 @@ class Judge:
     ----------
     id : int
         Number in the database, never shown.
+    task : {"compare", "rate"}
     state : str
         What comes next for the judge.
     progress : Progress
@@ -43,6 +54,7 @@ class Judge:
     """
 
     id: int
+    task: Task
     state: State
     progress: Progress
     practised: int
@@ -67,20 +79,23 @@ class ItemView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """A pair that is shown to a judge.
+    """A pair, or an item to be rated, that is shown to a judge.
 
     Attributes
     ----------
     public_id : str
         Random; tells nothing of the pair.
+    task : {"compare", "rate"}
     kind : {"practice", "pair"}
-        Attention pairs are pairs to everyone on this side.
+        Attention pairs are pairs to everyone on this side, and so are items to be rated.
     left, right : ItemView
+        Both are the item that is to be rated.
     number, of : int
         Place of the pair in what the judge sees, and how many there are.
     """
 
     public_id: str
+    task: Task
     kind: Literal["practice", "pair"]
     left: ItemView
     right: ItemView

@@ -15,6 +15,14 @@ class CollectOptions(Options):
     """What is asked, of whom, and how; keys of a study file and options of a command alike."""
 
     question: str = choice("", "What judges are asked of each pair.")
+    task: Literal["compare", "rate", "both"] = choice(
+        "compare",
+        "What judges do: compare pairs, rate items one by one, or either, by lot.",
+    )
+    rating_question: str = choice("", "What judges are asked of each item that they rate.")
+    scale: int = choice(7, "Points of the scale of ratings.", least=2, most=9)
+    low_label: str = choice("", "What the lowest rating means.")
+    high_label: str = choice("", "What the highest rating means.")
     show: tuple[str, ...] = column(
         "Columns of the items that judges see; 'name:kind', kind text, markdown, image or html.",
         (),
@@ -26,9 +34,15 @@ class CollectOptions(Options):
     score: str | None = column("Column of the items with the score to be tested.", None)
     heading: str = choice("Which one is better?", "Title of the pages.")
     instructions: str = choice("", "What judges read before they begin, in Markdown.")
+    rating_instructions: str = choice(
+        "", "What judges who rate read before they begin; the instructions by default."
+    )
     consent: str = choice("", "What judges agree to before they begin, in Markdown.")
     judges: int = choice(1, "How many judges are planned.", least=1, most=100_000)
     each: int = choice(50, "Judgments asked of each judge.", least=1, most=10_000)
+    each_rated: int = choice(
+        0, "Ratings asked of each judge who rates; 0 for as many as comparisons.", least=0
+    )
     goal: Literal["gap", "rank", "lean"] = choice(
         "gap",
         "What the judgments are for: gaps between kinds of pairs, a ranking, or judges' leans.",
@@ -44,7 +58,7 @@ class CollectOptions(Options):
     )
     swapped_share: float = choice(
         0.05,
-        "Share of pairs that come back to the same judge with sides swapped.",
+        "Share of pairs that come back to the same judge with sides swapped, or of ratings.",
         least=0,
         most=0.3,
     )
@@ -66,6 +80,7 @@ class CollectOptions(Options):
         above=0,
         most=100_000,
     )
+    questionnaire: bool = choice(False, "Ask six questions about the effort at the end.")
     open_link: bool = choice(False, "Let everyone join who has the study's address.")
     completion_code: str = choice("", "Code shown at the end.")
     completion_url: str = choice("", "Address to return to at the end.")
@@ -73,12 +88,17 @@ class CollectOptions(Options):
     retention_days: int = choice(
         365, "Days after which data that identify judges are to be erased.", least=1, most=36_500
     )
-    language: str = choice("en", "Language of the pages.")
+    language: str = choice(
+        "en", "Language of the pages: en, de, es, zh, or a file of your own words (.toml)."
+    )
     seed: int | None = choice(None, "Random seed.", least=0)
 
     def _check_together(self) -> None:
         """Refuse what cannot be asked."""
-        if not self.question.strip():
+        if self.task != "compare" and not self.rating_question.strip():
+            why = f"task {self.task!r} asks judges to rate items"
+            raise OptionError("rating_question", self.rating_question, ["a question"], why)
+        if self.task != "rate" and not self.question.strip():
             raise OptionError("question", self.question, ["a question"])
         if not self.show:
             raise OptionError("show", self.show, ["at least one column"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
@@ -15,7 +15,7 @@ from comparity.collect.safety import ITEM_POLICY
 from comparity.collect.visits import Page, Visit
 
 if TYPE_CHECKING:
-    from comparity.collect.judge import Assignment, Judge, Outcome
+    from comparity.collect.judge import Assignment, Judge, Outcome, Receipt
 
 # What the script may report of a judge's attention.
 EVENTS = frozenset({"page shown", "focus lost", "focus gained", "offline", "online"})
@@ -29,11 +29,17 @@ STATIC = {
     "style.css": "text/css; charset=utf-8",
     "judge.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
+    "openapi.json": "application/json",
 }
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 # States whose page is a template of the same name, with nothing to look up.
 PLAIN = {"consent": "consent", "break": "rest", "done": "done", "closed": "closed"}
 PLAIN |= {"excluded": "excluded"}
+# The part of a page that shows what is to be judged.
+PARTS = {"compare": "pair", "rate": "rating"}
+QUESTIONS = ("thinking", "hurry", "difficulty", "certainty", "tiredness", "annoyance")
+POINTS = range(1, 8)
+"""What is asked of the effort, and how much can be said."""
 
 
 def show_turn(visit: Visit) -> Response:
@@ -45,6 +51,8 @@ def show_turn(visit: Visit) -> Response:
         return visit.show(PLAIN[judge.state])
     if judge.state == "comprehension":
         return visit.show("comprehension", message="")
+    if judge.state == "questionnaire":
+        return visit.show("questionnaire", questions=QUESTIONS, points=POINTS)
     assignment = visit.store.next_assignment(judge, now=visit.now)
     if assignment is None:
         return show_end(visit)
@@ -120,20 +128,35 @@ def decline(visit: Visit) -> Response:
 
 def answer_checks(visit: Visit) -> Response:
     """Compare the answers about the task with the study's, and say if there is another try."""
-    checks = visit.store.study.checks
-    given = [visit.form.get(f"check-{place}", "") for place in range(len(checks))]
-    if "" in given:
+    passed = passes_checks(visit)
+    if passed is None:
         return visit.show("comprehension", status=422, message="unanswered")
-    passed = all(found == str(check.right) for found, check in zip(given, checks, strict=True))
     left = visit.store.record_comprehension(visit.known_judge, passed=passed, now=visit.now)
     if passed or not left:
         return visit.go_home()
     return visit.show("comprehension", status=422, message="again", judge=visit.again())
 
 
+def passes_checks(visit: Visit) -> bool | None:
+    """Say whether all answers about the task are right; None where one is missing."""
+    checks = visit.store.study.checks
+    given = [visit.form.get(f"check-{place}", "") for place in range(len(checks))]
+    if "" in given:
+        return None
+    return all(found == str(check.right) for found, check in zip(given, checks, strict=True))
+
+
 def judge_pair(visit: Visit) -> Response:
     """Store a judgment; the response is sent after it is on the disk."""
-    recorded = visit.store.insert_judgment(
+    recorded = store_judgment(visit)
+    if recorded.is_right is not None or recorded.note:
+        return visit.show("feedback", recorded=recorded)
+    return visit.tell(progress_of(visit.again())) if visit.wants_json else visit.go_home()
+
+
+def store_judgment(visit: Visit) -> Receipt:
+    """Read an answer and store it."""
+    return visit.store.insert_judgment(
         visit.known_judge,
         assignment=read_opaque(visit.form, "assignment"),
         outcome=read_outcome(visit),
@@ -141,9 +164,6 @@ def judge_pair(visit: Visit) -> Response:
         milliseconds=read_milliseconds(visit.form),
         now=visit.now,
     )
-    if recorded.is_right is not None or recorded.note:
-        return visit.show("feedback", recorded=recorded)
-    return visit.tell(progress_of(visit.again())) if visit.wants_json else visit.go_home()
 
 
 def progress_of(judge: Judge) -> dict[str, object]:
@@ -154,9 +174,9 @@ def progress_of(judge: Judge) -> dict[str, object]:
 def read_outcome(visit: Visit) -> Outcome:
     """Return the answer, if the study offers it."""
     given = visit.form.get("outcome", "")
-    if given not in visit.store.study.outcomes:
+    if given not in visit.store.study.outcomes_of(visit.known_judge.task):
         raise HTTPException(400, "bad_form")
-    return cast("Outcome", given)
+    return given
 
 
 def read_opaque(form: Mapping[str, str], name: str) -> str:
@@ -182,7 +202,7 @@ def take_back(visit: Visit) -> Response:
     if not visit.wants_json:
         return visit.go_home()
     judge = visit.again()
-    pair = visit.render("pair", **pair_values(visit, judge, assignment))
+    pair = visit.render(PARTS[assignment.task], **pair_values(visit, judge, assignment))
     return visit.tell({**progress_of(judge), "pair": pair})
 
 
@@ -196,7 +216,7 @@ def show_ahead(visit: Visit) -> Response:
         assignment = look(judge, now=visit.now)
     if assignment is None:
         return Response(status_code=204)
-    return visit.show("pair", **pair_values(visit, judge, assignment))
+    return visit.show(PARTS[assignment.task], **pair_values(visit, judge, assignment))
 
 
 def note_event(visit: Visit) -> Response:
@@ -210,6 +230,17 @@ def note_event(visit: Visit) -> Response:
 def end_break(visit: Visit) -> Response:
     """Go on after a break."""
     visit.store.insert_event(visit.known_judge, kind="rested", detail={}, now=visit.now)
+    return visit.go_home()
+
+
+def answer_questionnaire(visit: Visit) -> Response:
+    """Keep what a judge says of the effort; each question may be left out."""
+    if visit.known_judge.state != "questionnaire":
+        return visit.go_home()
+    points = {str(point): point for point in POINTS}
+    given = {name: points.get(visit.form.get(name, "")) for name in QUESTIONS}
+    answers = {name: point for name, point in given.items() if point is not None}
+    visit.store.record_survey(visit.known_judge, answers=answers, now=visit.now)
     return visit.go_home()
 
 
@@ -228,18 +259,21 @@ def show_snippet(visit: Visit) -> Response:
     for look in (visit.store.next_assignment, visit.store.upcoming_assignment):
         held = look(visit.known_judge, now=visit.now)
         if held is not None and held.public_id == visit.path["assignment"]:
-            return snippet_of(held, visit.path["side"], visit.path["place"])
+            return snippet_of(visit, held)
     raise HTTPException(404, "unknown_page")
 
 
-def snippet_of(assignment: Assignment, side: str, place: str) -> Response:
+def snippet_of(visit: Visit, assignment: Assignment) -> Response:
     """Return one shown column of a pair as a document of its own."""
+    side, place, words = visit.path["side"], visit.path["place"], visit.place.words
     view = {"left": assignment.left, "right": assignment.right}.get(side)
     shown = dict(enumerate(view.shown if view else ()))
     column = shown.get(int(place)) if place.isascii() and place.isdigit() else None
     if column is None or column.kind != "html":
         raise HTTPException(404, "unknown_page")
-    return HTMLResponse(wrap_html(column.text), headers={"content-security-policy": ITEM_POLICY})
+    title, language = words["judging"]["frame"], words["language"]
+    document = wrap_html(column.text, title=title, language=language)
+    return HTMLResponse(document, headers={"content-security-policy": ITEM_POLICY})
 
 
 def show_static(visit: Visit) -> Response:
@@ -263,6 +297,7 @@ PAGES = (
     Page(path="/judgment", method="POST", handle=judge_pair, limit="judge"),
     Page(path="/undo", method="POST", handle=take_back, limit="judge"),
     Page(path="/event", method="POST", handle=note_event, limit="judge"),
+    Page(path="/questionnaire", method="POST", handle=answer_questionnaire, limit="judge"),
     Page(path="/break", method="POST", handle=end_break, limit="judge"),
     Page(path="/ahead", method="GET", handle=show_ahead),
     Page(path="/picture/{key}", method="GET", handle=show_picture),

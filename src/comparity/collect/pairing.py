@@ -1,4 +1,4 @@
-"""Which pairs a judge sees: booklets drawn by :mod:`comparity.pairs`, and attention pairs.
+"""Which pairs a judge sees, or which items: booklets, attention pairs, and who does which task.
 
 A *booklet* is the ordered list of what one judge is asked. Everything here is a function of its
 arguments: nothing is read from a database or a clock.
@@ -6,32 +6,39 @@ arguments: nothing is read from a database or a clock.
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from comparity.collect.study import StudyDescription
+from comparity.collect.judge import Task
+from comparity.collect.study import HIGH, LOW, StudyDescription
 from comparity.pairs.choose import choose_pairs
+
+BLOCK = 4
+"""Judges among whom tasks are balanced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPair:
-    """A pair in a booklet.
+    """A pair in a booklet, or an item to be rated.
 
     Attributes
     ----------
     left, right : int
-        Positions of the items; of an attention pair, both are the position of the known pair.
-    kind : {"pair", "attention"}
+        Positions of the items; of an item to be rated, both are its own, and of an attention pair
+        both are the position of the known pair.
+    kind : {"pair", "rating", "attention"}
     how, stratum : str
         How the pair came to be asked for, and the groups it is of.
     probability : float or None
         Chance of asking for this pair rather than another one at this place.
     repeats : int or None
-        Place, in the booklet, of the same pair the other way round.
-    expected : {"left", "right"} or None
+        Place, in the booklet, of the same pair the other way round, or of the same item.
+    expected : {"left", "right", "high", "low"} or None
         Right answer of an attention pair.
     """
 
@@ -96,7 +103,8 @@ def draw_booklets(
                 repeats=_first_place(booklet, row) if row["swapped"] else None,
             )
         )
-    return [add_attention(booklet, study, rng) for booklet in by_judge.values()]
+    sides = ("left", "right")
+    return [add_attention(booklet, study, sides, rng) for booklet in by_judge.values()]
 
 
 def _first_place(booklet: Sequence[PlannedPair], row: Mapping[str, Any]) -> int:
@@ -105,9 +113,12 @@ def _first_place(booklet: Sequence[PlannedPair], row: Mapping[str, Any]) -> int:
 
 
 def add_attention(
-    booklet: Sequence[PlannedPair], study: StudyDescription, rng: np.random.Generator
+    booklet: Sequence[PlannedPair],
+    study: StudyDescription,
+    expected: tuple[str, str],
+    rng: np.random.Generator,
 ) -> list[PlannedPair]:
-    """Mix attention pairs into a booklet, at random places and on random sides."""
+    """Mix attention pairs into a booklet, at random places, with either answer `expected`."""
     share = study.options.attention_share if study.attention else 0.0
     n = round(share * len(booklet))
     total = len(booklet) + n
@@ -118,24 +129,114 @@ def add_attention(
     for place in range(total):
         if place in taken:
             known = int(rng.integers(len(study.attention)))
-            side = "left" if rng.random() < 0.5 else "right"
+            side = expected[int(rng.random() >= 0.5)]
             mixed.append(PlannedPair(left=known, right=known, kind="attention", expected=side))
         else:
             one = next(rest)
             again = None if one.repeats is None else free[one.repeats]
-            mixed.append(_moved(one, again))
+            mixed.append(replace(one, repeats=again))
     return mixed
 
 
-def _moved(one: PlannedPair, repeats: int | None) -> PlannedPair:
-    return PlannedPair(
-        left=one.left,
-        right=one.right,
-        how=one.how,
-        stratum=one.stratum,
-        probability=one.probability,
-        repeats=repeats,
-    )
+def draw_ratings(
+    study: StudyDescription,
+    n: int,
+    *,
+    groups: Sequence[str],
+    rated: Mapping[int, int],
+    rng: np.random.Generator,
+) -> list[list[PlannedPair]]:
+    """Draw which items some judges are to rate.
+
+    Items are drawn at random within each group, those that were drawn least often first, and each
+    booklet has as many of each group as can be, so that the pairs of items in it are pairs at
+    random, as those are that others compare.
+
+    Parameters
+    ----------
+    study : StudyDescription
+    n : int
+        How many booklets.
+    groups : sequence of str
+        Of the items, by position.
+    rated : mapping of int to int
+        How often items were drawn before.
+    rng : numpy.random.Generator
+    """
+    drawn = Counter(rated)
+    booklets = []
+    for _ in range(n):
+        n_repeats = round(study.options.swapped_share * study.each_of("rate"))
+        fresh = _draw_items(study.each_of("rate") - n_repeats, groups, drawn, rng)
+        drawn.update(fresh)
+        booklets.append(_rating_booklet(fresh, min(n_repeats, len(fresh) // 2), groups, rng))
+    return [add_attention(one, study, (HIGH, LOW), rng) for one in booklets]
+
+
+def _draw_items(
+    n: int, groups: Sequence[str], drawn: Mapping[int, int], rng: np.random.Generator
+) -> list[int]:
+    """Return different items in a random order, the groups by turns."""
+    chance = rng.random(len(groups))
+    waiting: dict[str, list[int]] = {}
+    for place in sorted(range(len(groups)), key=lambda one: (drawn.get(one, 0), chance[one])):
+        waiting.setdefault(groups[place], []).append(place)
+    turns = [
+        (turn, chance[place], place)
+        for queue in waiting.values()
+        for turn, place in enumerate(queue)
+    ]
+    chosen = [place for _, _, place in sorted(turns)[:n]]
+    return [int(one) for one in rng.permutation(chosen)]
+
+
+def _rating_booklet(
+    items: Sequence[int], n_repeats: int, groups: Sequence[str], rng: np.random.Generator
+) -> list[PlannedPair]:
+    """Return items to be rated; some of the first half come back in the second half."""
+    half = len(items) // 2
+    again = set(rng.choice(half, size=n_repeats, replace=False).tolist()) if n_repeats else set()
+    later = rng.permutation([*range(half, len(items)), *again]).tolist()
+    return [
+        PlannedPair(
+            left=items[place],
+            right=items[place],
+            kind="rating",
+            how="random",
+            stratum=groups[items[place]],
+            repeats=place if position >= half and place < half else None,
+        )
+        for position, place in enumerate([*range(half), *later])
+    ]
+
+
+def task_of(study: StudyDescription, number: int) -> Task:
+    """Return the task of the judge of this number, by random permuted blocks of four.
+
+    In every four judges two compare and two rate, in an order that follows from the study alone
+    and that nobody can tell in advance.
+
+    Examples
+    --------
+    >>> from comparity.collect.options import CollectOptions
+    >>> from comparity.collect.study import study_of
+    >>> asked = {"question": "Which?", "rating_question": "How good?", "show": "text"}
+    >>> study = study_of(CollectOptions(**asked, goal="rank", task="both", seed=1))
+    >>> sorted(task_of(study, number) for number in range(1, 5))
+    ['compare', 'compare', 'rate', 'rate']
+    """
+    tasks = study.tasks
+    block, place = divmod(number - 1, BLOCK)
+    order = list(tasks) * (BLOCK // len(tasks))
+    secret = study.identity if study.options.seed is None else str(study.options.seed)
+    random.Random(f"tasks {secret} {block}").shuffle(order)
+    return order[place]
+
+
+def judges_of(study: StudyDescription, task: Task) -> int:
+    """Return how many of the planned judges do a task."""
+    numbers = range(1, study.options.judges + 1)
+    return sum(task_of(study, number) == task for number in numbers)
 
 
 def wave_sizes(judges: int, waves: int) -> list[int]:

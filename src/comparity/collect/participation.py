@@ -23,11 +23,13 @@ from comparity.collect.judge import (
     Receipt,
     Shown,
     State,
+    Task,
     external_sha256,
     new_public_id,
     new_token,
     token_sha256,
 )
+from comparity.collect.pairing import task_of
 from comparity.collect.statements import AHEAD, STATEMENTS
 from comparity.collect.study import TRIES, StudyDescription
 from comparity.errors import (
@@ -41,6 +43,9 @@ from comparity.errors import (
 GivenOut = Literal["given", "enough", "none free"]
 UNDO = "undo"
 RESTED = "rested"
+ASSIGNED, SURVEYED = "assigned", "questionnaire"
+# States in which pairs may be given out; whoever is done may find that there are more.
+WORKING = ("practice", "judging", "break", "questionnaire", "done")
 
 
 def _ask(connection: sa.Connection, statement: str, /, **values: Any) -> sa.CursorResult[Any]:
@@ -66,6 +71,7 @@ def _judge_of(row: Any, study: StudyDescription) -> Judge:
     of = row.answered if state == "done" else max(row.wanted, row.answered)
     return Judge(
         id=row.judge,
+        task=row.task,
         state=state,
         progress=Progress(done=row.answered, of=of),
         practised=row.practised,
@@ -76,14 +82,15 @@ def _judge_of(row: Any, study: StudyDescription) -> Judge:
 def _state_of(row: Any, study: StudyDescription) -> State:
     if row.closed_at is not None:
         return "closed"
-    if row.consented_at is None and (study.consent or study.instructions):
+    if row.consented_at is None and (study.consent or study.instructions_of(row.task)):
         return "consent"
     if study.checks and row.passed_at is None:
         return "comprehension" if row.tries > 0 else "excluded"
     if row.practised < len(study.practice):
         return "practice"
     if row.finished_at is not None:
-        return "done"
+        is_asked = study.questionnaire and row.answered and row.surveyed_at is None
+        return "questionnaire" if is_asked else "done"
     every = study.break_every
     if every and row.answered and row.answered % every == 0 and row.rested != row.answered:
         return "break"
@@ -112,7 +119,7 @@ def insert_judge(
         raise AlreadyJoinedError from error
     judge = inserted_id(added)
     add_token(connection, judge, token, expires_at=None, now=now)
-    add_progress(connection, judge)
+    enrol(connection, study, judge, now)
     insert_event(connection, judge, "joined", {}, now)
     return token
 
@@ -125,10 +132,13 @@ def add_token(
     _ask(connection, "add token", sha256=token_sha256(token), judge=judge, **times)
 
 
-def add_progress(connection: sa.Connection, judge: int) -> None:
-    """Let a new judge begin."""
+def enrol(connection: sa.Connection, study: StudyDescription, judge: int, now: float) -> None:
+    """Let a new judge begin, with the task that the lot gives them."""
+    task: Task = task_of(study, judge)
     counts = dict.fromkeys(("practised", "answered", "rested", "wanted"), 0)
-    _ask(connection, "add progress", judge=judge, tries=TRIES, **counts)
+    _ask(connection, "add progress", judge=judge, task=task, tries=TRIES, **counts)
+    if len(study.tasks) > 1:
+        insert_event(connection, judge, ASSIGNED, {"task": task}, now)
 
 
 def insert_event(
@@ -157,12 +167,22 @@ def record_comprehension(connection: sa.Connection, judge: int, *, passed: bool,
     return int(_ask(connection, "progress", me=judge).one().tries)
 
 
+def record_survey(
+    connection: sa.Connection, judge: int, answers: Mapping[str, int], now: float
+) -> None:
+    """Keep what a judge says of the effort, once; nothing is asked again of who says nothing."""
+    _lock(connection, judge)
+    if _ask(connection, "progress", me=judge).one().surveyed_at is None:
+        insert_event(connection, judge, SURVEYED, answers, now)
+        _ask(connection, "survey", me=judge, now=now)
+
+
 def select_assignment(
     connection: sa.Connection, study: StudyDescription, judge: int, *, ahead: int
 ) -> Assignment | Literal["not given out"] | None:
     """Return the pair that is shown, or one ahead of it, if it was given out."""
     row = _ask(connection, "progress", me=judge).one()
-    if _state_of(row, study) not in ("practice", "judging", "break", "done"):
+    if _state_of(row, study) not in WORKING:
         return None
     rows = _open_pairs(connection, study, row)
     if not rows or any(one.public_id is None for one in rows):
@@ -173,7 +193,7 @@ def select_assignment(
 def _open_pairs(connection: sa.Connection, study: StudyDescription, row: Any) -> Sequence[Any]:
     """Return the next pairs for a judge, with the ids of those that were given out."""
     if row.practised < len(study.practice):
-        return _ask(connection, "open practice", me=row.judge).all()
+        return _ask(connection, f"open practice, {row.task}", me=row.judge).all()
     most = min(AHEAD, row.wanted - row.answered)
     if row.booklet is None or most < 1:
         return []
@@ -188,6 +208,7 @@ def _assignment(
     practice = pair.booklet is None
     return Assignment(
         public_id=pair.public_id,
+        task=row.task,
         kind="practice" if practice else "pair",
         left=shown[pair.left_item],
         right=shown[pair.right_item],
@@ -212,7 +233,7 @@ def give_out(
     """Give a judge the next pairs, and say whether there were any, or why not."""
     _lock(connection, judge)
     row = _ask(connection, "progress", me=judge).one()
-    if _state_of(row, study) not in ("practice", "judging", "break", "done"):
+    if _state_of(row, study) not in WORKING:
         return "given"
     rows = _open_pairs(connection, study, row)
     if not rows and row.practised >= len(study.practice):
@@ -234,7 +255,7 @@ def _has_done_enough(row: Any, study: StudyDescription) -> bool:
 
     Whoever took over the end of somebody's booklet has not, and goes on with another one.
     """
-    return bool(2 * row.answered >= study.each)
+    return bool(2 * row.answered >= study.each_of(row.task))
 
 
 def _release(connection: sa.Connection, row: Any) -> None:
@@ -250,13 +271,13 @@ def _take_booklet(connection: sa.Connection, study: StudyDescription, row: Any, 
     lapsed = {"now": now, "lease": study.lease}
     for kind, limits in (("fresh booklet", {}), ("lapsed booklet", lapsed)):
         after = 0
-        while found := _ask(connection, kind, after=after, **limits).scalar():
+        while found := _ask(connection, kind, after=after, task=row.task, **limits).scalar():
             _ask(connection, "take booklet", booklet=found, me=row.judge, now=now)
             n = _ask(connection, "booklet size", me=row.judge, booklet=found).scalar_one()
             if n:
                 most = row.answered + n
                 # Who comes back for another booklet does as much as was asked of everyone.
-                most = min(most, study.each) if row.answered else most
+                most = min(most, study.each_of(row.task)) if row.answered else most
                 begun = {"its_booklet": found, "most": most}
                 _ask(connection, "start booklet", me=row.judge, **begun)
                 return _ask(connection, "progress", me=row.judge).one()
@@ -290,7 +311,7 @@ def insert_judgment(
     if known is None:
         raise UnknownAssignmentError
     practice = known.booklet is None
-    told = _practice_answer(connection, known.pair, outcome) if practice else {}
+    told = _practice_answer(connection, study, known.pair, outcome) if practice else {}
     if known.is_repeated or known.turn % 2:
         return Receipt(is_new=False, **told), "given"
     if known.closed_at is not None:
@@ -321,9 +342,11 @@ def _hold(connection: sa.Connection, judge: int, known: Any, now: float) -> None
         raise LapsedAssignmentError
 
 
-def _practice_answer(connection: sa.Connection, pair: int, outcome: str) -> dict[str, Any]:
+def _practice_answer(
+    connection: sa.Connection, study: StudyDescription, pair: int, outcome: str
+) -> dict[str, Any]:
     row = _ask(connection, "practice answer", pair=pair).one()
-    return {"is_right": outcome == row.expected, "note": row.note or ""}
+    return {"is_right": study.is_expected(outcome, row.expected), "note": row.note or ""}
 
 
 def insert_undo(

@@ -7,16 +7,14 @@ come from whoever runs it, so that they may have links.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from comparity.errors import OptionError
+from comparity.collect.languages import fill_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,43 +24,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 FOLDER = files("comparity.collect")
-
-
-@cache
-def read_words(language: str) -> dict[str, Any]:
-    """Return the words of the pages in a language.
-
-    Examples
-    --------
-    >>> read_words("en")["judging"]["undo"]
-    'Undo'
-    """
-    return tomllib.loads((FOLDER / "words" / f"{language}.toml").read_text(encoding="utf-8"))
-
-
-def known_language(language: str) -> str:
-    """Return a language that there are words in, or say which there are.
-
-    Examples
-    --------
-    >>> known_language("en")
-    'en'
-    """
-    known = sorted(Path(one.name).stem for one in (FOLDER / "words").iterdir())
-    if language not in known:
-        raise OptionError("language", language, [repr(one) for one in known])
-    return language
-
-
-def fill_in(text: str, **values: object) -> str:
-    """Return a text of the words with its names in braces filled in.
-
-    Examples
-    --------
-    >>> fill_in("{done} of {of}", done=3, of="{done}")
-    '3 of {done}'
-    """
-    return text.format(**values)
 
 
 def _plain_heading(_: Any, tokens: Sequence[Token], place: int, *__: Any) -> str:
@@ -120,12 +81,13 @@ def render_markdown(text: str, *, links: bool = False) -> Markup:
     return Markup(_markdown(links).render(text))
 
 
-def wrap_html(snippet: str) -> str:
+def wrap_html(snippet: str, *, title: str, language: str) -> str:
     """Return an HTML snippet as a document of its own, for a sandboxed frame."""
     style = "body{font:16px/1.5 system-ui,sans-serif;margin:12px;overflow-wrap:anywhere}"
     style += "img{max-width:100%}@media(prefers-color-scheme:dark){body{color:#e6e7ea}}"
-    head = '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-    return f"{head}<title>Item</title><style>{style}</style>{snippet}"
+    head = f'<!doctype html><html lang="{escape(language)}"><meta charset="utf-8">'
+    head += '<meta name="color-scheme" content="light dark">'
+    return f"{head}<title>{escape(title)}</title><style>{style}</style>{snippet}"
 
 
 @cache

@@ -20,9 +20,10 @@ class JudgeStatus:
     Attributes
     ----------
     name : str
+    task : {"compare", "rate"}
     state : {"invited", "active", "done", "revoked", "erased"}
     answered : int
-        Pairs answered, attention pairs and skipped ones included.
+        Pairs answered, or items rated, attention pairs and skipped ones included.
     seconds : float or None
         Median time for a pair.
     left_share : float or None
@@ -33,6 +34,7 @@ class JudgeStatus:
     """
 
     name: str
+    task: str
     state: str
     answered: int
     seconds: float | None
@@ -170,8 +172,8 @@ class StudyExport(Result):
     form : str
         Layout of the comparisons.
     files : tuple of ExportedFile
-    n_judgments, n_ties : int
-        Rows of the comparisons, and ties among them.
+    n_judgments, n_ratings, n_ties : int
+        Comparisons and ratings, and ratings and ties among them.
     n_flagged, n_dropped : int
         Judges who failed as many attention pairs as they passed, and judgments left out for it.
     item : str
@@ -184,6 +186,7 @@ class StudyExport(Result):
     form: str
     files: tuple[ExportedFile, ...]
     n_judgments: int
+    n_ratings: int
     n_ties: int
     n_flagged: int
     n_dropped: int
@@ -211,12 +214,15 @@ class StudyExport(Result):
         )
 
     def _sentences(self) -> Iterator[str]:
-        yield f"{several(self.n_ties, 'tie')} among them."
+        ratings = f"{several(self.n_ratings, 'rating')} and " if self.n_ratings else ""
+        yield f"{ratings}{several(self.n_ties, 'tie')} among them."
         if self.n_flagged:
             fate = "Their judgments are kept, and marked in column flagged."
             if self.n_dropped:
                 fate = f"Their {several(self.n_dropped, 'judgment')} were left out."
             yield f"{several(self.n_flagged, 'judge')} failed attention pairs. {fate}"
+        if self.n_ratings == self.n_judgments:
+            return
         named = f"{self.folder}/{self.files[0].name} --items {self.folder}/items.csv"
         columns = f"--item {self.item}" if self.item != "item" else ""
         groups = f"--sensitive {','.join(self.sensitive)}" if self.sensitive else ""

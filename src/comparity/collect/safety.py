@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 MOST_BYTES = 16_384
 MOST_FIELDS = 40
 MOST_KNOWN = 100_000
@@ -80,7 +82,43 @@ async def read_form(request: Request) -> dict[str, str]:
         413 for more than 16 kB or 40 fields, 415 for another type, 400 for text that is not UTF-8
         and for a form that breaks off.
     """
-    if request.headers.get("content-type", FORM).split(";")[0].strip().lower() != FORM:
+    text = await _read_text(request, FORM)
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, "bad_form") from error
+    except ValueError as error:
+        raise HTTPException(413, "too_large") from error
+    return dict(pairs)
+
+
+async def read_json(request: Request) -> dict[str, str]:
+    """Return the fields of a JSON object as those of a form: texts and whole numbers, as text.
+
+    Raises
+    ------
+    HTTPException
+        As :func:`read_form`; also 400 for what is no JSON, and for other values. A field that is
+        null counts as left out.
+    """
+    text = await _read_text(request, JSON)
+    try:
+        found = json.loads(text)
+    # Brackets within brackets are read by a function that calls itself.
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "bad_form") from error
+    if not isinstance(found, dict):
+        raise HTTPException(400, "bad_form")
+    if len(found) > MOST_FIELDS:
+        raise HTTPException(413, "too_large")
+    given = {name: value for name, value in found.items() if value is not None}
+    if not all(type(value) in (str, int) for value in given.values()):
+        raise HTTPException(400, "bad_form")
+    return {name: str(value) for name, value in given.items()}
+
+
+async def _read_text(request: Request, kind: str) -> str:
+    if request.headers.get("content-type", kind).split(";")[0].strip().lower() != kind:
         raise HTTPException(415, "bad_form")
     body = b""
     try:
@@ -88,16 +126,9 @@ async def read_form(request: Request) -> dict[str, str]:
             body += chunk
             if len(body) > MOST_BYTES:
                 raise HTTPException(413, "too_large")
-    except ClientDisconnect as error:
+        return body.decode("utf-8")
+    except (ClientDisconnect, UnicodeDecodeError) as error:
         raise HTTPException(400, "bad_form") from error
-    try:
-        text = body.decode("utf-8")
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
-    except UnicodeDecodeError as error:
-        raise HTTPException(400, "bad_form") from error
-    except ValueError as error:
-        raise HTTPException(413, "too_large") from error
-    return dict(pairs)
 
 
 def form_secret(token: str) -> str:

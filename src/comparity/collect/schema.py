@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, LargeBinary, String, Text
 
-VERSION = "0001"
+VERSION = "0002"
 """The last of the migrations."""
 
 METADATA = sa.MetaData(
@@ -69,11 +69,13 @@ BOOKLET = sa.Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("wave", Integer, nullable=False),
+    Column("task", String(10), nullable=False, server_default="compare"),
     Column("holder", Integer, _refers("judge")),
     Column("active_at", Float),
     Column("is_finished", Boolean, nullable=False),
 )
 
+# An item that is to be rated is a pair whose two sides are the same item.
 PAIR = sa.Table(
     "pair",
     METADATA,
@@ -127,6 +129,8 @@ PROGRESS = sa.Table(
     Column("wanted", Integer, nullable=False),
     Column("booklet", Integer, _refers("booklet")),
     Column("finished_at", Float),
+    Column("task", String(10), nullable=False, server_default="compare"),
+    Column("surveyed_at", Float),
 )
 
 ASSIGNMENT = sa.Table(
@@ -179,7 +183,7 @@ EVENT = sa.Table(
 LOGS = (ASSIGNMENT, JUDGMENT, EVENT)
 """Tables whose rows are never changed."""
 
-PRACTICE, PAIRED, ATTENTION = "practice", "pair", "attention"
+PRACTICE, PAIRED, RATED, ATTENTION = "practice", "pair", "rating", "attention"
 
 
 def _columns(table: sa.Table, *names: str) -> sa.Select[Any]:
@@ -199,7 +203,7 @@ VIEWS: dict[str, sa.Select[Any]] = {
     "judge_token": _columns(TOKEN, "sha256", "judge", "expires_at", "revoked_at"),
     "judge_progress": _columns(
         *(PROGRESS, "judge", "consented_at", "tries", "passed_at", "practised", "answered"),
-        *("rested", "wanted", "booklet", "finished_at"),
+        *("rested", "wanted", "booklet", "finished_at", "task", "surveyed_at"),
     ),
     "judge_assignment": _columns(ASSIGNMENT, "id", "public_id", "judge", "pair"),
     "judge_judgment": _columns(JUDGMENT, "id", "assignment", "judge", "turn", "client_id"),
@@ -211,7 +215,7 @@ WRITES: dict[str, tuple[str, ...]] = {
     "booklet": ("holder", "active_at", "is_finished"),
     "progress": (
         *("consented_at", "tries", "passed_at", "practised", "answered", "rested", "wanted"),
-        *("booklet", "finished_at"),
+        *("booklet", "finished_at", "surveyed_at"),
     ),
 }
 """What judges' requests may change, by table and column."""
@@ -225,7 +229,7 @@ REMOVES = ("answer",)
 KEYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("judge", "pair", "assignment", "judgment"), ("id",)),
     "event": ("id",),
-    "booklet": ("id", "holder", "active_at", "is_finished"),
+    "booklet": ("id", "task", "holder", "active_at", "is_finished"),
     "progress": ("judge", "tries", "answered", "practised"),
     "answer": ("pair", "scope"),
 }

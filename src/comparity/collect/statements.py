@@ -13,6 +13,7 @@ from sqlalchemy import bindparam
 
 from comparity.collect import schema
 from comparity.collect.schema import BOOKLET, PROGRESS, view
+from comparity.collect.study import HIGH, LOW
 
 AHEAD = 2
 """Pairs that are given out at once: the one that is shown, and the one that is fetched ahead."""
@@ -40,6 +41,7 @@ _MINE = sa.and_(ASSIGNMENTS.c.pair == PAIRS.c.id, ASSIGNMENTS.c.judge == _ME)
 _FREE = (
     sa.select(BOOKLET.c.id)
     .where(BOOKLET.c.is_finished.is_(False), BOOKLET.c.id > bindparam("after"))
+    .where(BOOKLET.c.task == bindparam("task"))
     .order_by(BOOKLET.c.id)
     .limit(1)
     .with_for_update(skip_locked=True)
@@ -55,6 +57,14 @@ _IS_NEW = sa.and_(
     .where(_EARLIER_PAIR.c.booklet != PAIRS.c.booklet),
 )
 """Whether a judge has not judged the pair in another booklet."""
+_IS_RATED = sa.or_(PRACTICE.c.expected == HIGH, PRACTICE.c.expected == LOW)
+_OPEN_PRACTICE = (
+    sa.select(*_PAIR_COLUMNS, ASSIGNMENTS.c.public_id)
+    .select_from(PRACTICE.join(PAIRS, PAIRS.c.id == PRACTICE.c.id).outerjoin(ASSIGNMENTS, _MINE))
+    .where(~_answered(PAIRS.c.id, _ME))
+    .order_by(PRACTICE.c.place)
+    .limit(AHEAD)
+)
 _CHANGE = sa.update(PROGRESS).where(PROGRESS.c.judge == _ME)
 
 STATEMENTS: dict[str, sa.Executable] = {
@@ -74,11 +84,8 @@ STATEMENTS: dict[str, sa.Executable] = {
     "shown items": sa.select(ITEMS.c.id, ITEMS.c.shown).where(
         ITEMS.c.id.in_([bindparam("left"), bindparam("right")])
     ),
-    "open practice": sa.select(*_PAIR_COLUMNS, ASSIGNMENTS.c.public_id)
-    .select_from(PRACTICE.join(PAIRS, PAIRS.c.id == PRACTICE.c.id).outerjoin(ASSIGNMENTS, _MINE))
-    .where(~_answered(PAIRS.c.id, _ME))
-    .order_by(PRACTICE.c.place)
-    .limit(AHEAD),
+    "open practice, compare": _OPEN_PRACTICE.where(~_IS_RATED),
+    "open practice, rate": _OPEN_PRACTICE.where(_IS_RATED),
     # The first pairs of the booklet without an answer; a pair that comes back only if the judge
     # saw it the first time, and none that the judge has judged in another booklet.
     "open pairs": sa.select(*_PAIR_COLUMNS, ASSIGNMENTS.c.public_id)
@@ -169,6 +176,7 @@ STATEMENTS: dict[str, sa.Executable] = {
         booklet=bindparam("its_booklet"), wanted=bindparam("most"), finished_at=None
     ),
     "finish": _CHANGE.values(finished_at=bindparam("now")),
+    "survey": _CHANGE.values(surveyed_at=bindparam("now")),
     "add judge": sa.insert(schema.JUDGE),
     "add token": sa.insert(schema.TOKEN),
     "add progress": sa.insert(schema.PROGRESS),

@@ -212,6 +212,11 @@ class Store:
         job = partial(participation.record_comprehension, judge=judge.id, passed=passed, now=now)
         return self._write(job)
 
+    def record_survey(self, judge: Judge, *, answers: Mapping[str, int], now: float) -> None:
+        """Keep what a judge says of the effort, if anything."""
+        job = partial(participation.record_survey, judge=judge.id, answers=answers, now=now)
+        self._write(job)
+
     def next_assignment(self, judge: Judge, *, now: float) -> Assignment | None:
         """Return the pair a judge is to judge, the same until it is; None where none is left."""
         return self._assignment(judge, now, ahead=0)
@@ -234,7 +239,9 @@ class Store:
         give_out = partial(participation.give_out, study=self.study, judge=judge.id, now=now)
         if self._write(give_out) != "none free":
             return
-        drawn = self._own(partial(upkeep.draw_wave, study=self.definition, now=now))
+        drawn = self._own(
+            partial(upkeep.draw_wave, study=self.definition, task=judge.task, now=now)
+        )
         if not drawn or self._write(give_out) == "none free":
             self._write(partial(participation.finish, judge=judge.id, now=now))
 
@@ -257,8 +264,9 @@ class Store:
             answer is none.
         """
         _check_client_id(client_id)
-        if outcome not in self.study.outcomes:
-            raise OptionError("outcome", outcome, [repr(one) for one in self.study.outcomes])
+        outcomes = self.study.outcomes_of(judge.task)
+        if outcome not in outcomes:
+            raise OptionError("outcome", outcome, [repr(one) for one in outcomes])
         if milliseconds is not None and not 0 <= milliseconds <= MOST_MILLISECONDS:
             raise OptionError("milliseconds", milliseconds, [f"0 to {MOST_MILLISECONDS:,}"])
         receipt, given = self._write(
@@ -309,10 +317,11 @@ class Store:
     # What whoever runs the study asks for.
 
     def insert_judges(
-        self, n: int, *, now: float, expires_at: float | None = None
+        self, n: int, *, now: float, expires_at: float | None = None, program: str = ""
     ) -> list[tuple[str, str]]:
-        """Add judges; return their names and tokens, which are told only here."""
-        return self._own(partial(upkeep.insert_judges, n=n, expires_at=expires_at, now=now))
+        """Add judges, people or a program's; return names and tokens, which are told only here."""
+        add = partial(upkeep.insert_judges, study=self.study, n=n, program=program, now=now)
+        return self._own(partial(add, expires_at=expires_at))
 
     def revoke_judge(self, name: str, *, now: float) -> None:
         """Let the links of a judge lead nowhere from now on."""

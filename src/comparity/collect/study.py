@@ -10,12 +10,17 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from comparity.collect.judge import Task
+from comparity.collect.languages import choose_words
 from comparity.collect.options import CollectOptions
 from comparity.errors import FileAccessError, StudyError
 
 Kind = Literal["text", "markdown", "image", "html"]
 KINDS: tuple[str, ...] = get_args(Kind)
 MOST_BYTES = 2**20
+TASKS: tuple[Task, ...] = get_args(Task)
+HIGH, LOW = "high", "low"
+"""What is expected of a rating whose item is known to be good, or bad."""
 TRIES = 2
 """How often a judge may try the comprehension check."""
 
@@ -83,6 +88,8 @@ class StudyDescription:
         What everyone sees first, and what is mixed in.
     identity : str
         Random, given when the study is made.
+    words : mapping
+        Words of the pages, where they are those of a file of one's own.
     """
 
     options: CollectOptions
@@ -91,6 +98,7 @@ class StudyDescription:
     practice: tuple[KnownPair, ...] = ()
     attention: tuple[KnownPair, ...] = field(default=(), repr=False)
     identity: str = ""
+    words: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __getattr__(self, name: str) -> Any:
         """Return a choice of the study, such as ``study.question``."""
@@ -119,9 +127,38 @@ class StudyDescription:
         return self.options.lease_minutes * 60
 
     @property
-    def outcomes(self) -> tuple[str, ...]:
-        """What a judge can answer."""
-        return ("left", "right", *(["tie"] * self.ties), *(["skip"] * self.skips))
+    def tasks(self) -> tuple[Task, ...]:
+        """What there is to do in this study."""
+        return TASKS if self.options.task == "both" else (self.options.task,)
+
+    def outcomes_of(self, task: Task) -> tuple[str, ...]:
+        """Return what can be answered; a rating is a number from 1, as text."""
+        ratings = tuple(str(point) for point in range(1, self.options.scale + 1))
+        decided = ratings if task == "rate" else ("left", "right", *(["tie"] * self.ties))
+        return (*decided, *(["skip"] * self.skips))
+
+    def question_of(self, task: Task) -> str:
+        """Return what a judge with this task is asked."""
+        return self.options.rating_question if task == "rate" else self.options.question
+
+    def instructions_of(self, task: Task) -> str:
+        """Return what a judge with this task reads first."""
+        own = self.options.rating_instructions if task == "rate" else ""
+        return own or self.options.instructions
+
+    def each_of(self, task: Task) -> int:
+        """Return how much is asked of a judge with this task."""
+        own = self.options.each_rated if task == "rate" else 0
+        return own or self.options.each
+
+    def is_expected(self, outcome: str, expected: str) -> bool:
+        """Say whether an answer is the known one: a side, or a rating in the right half."""
+        if expected not in (HIGH, LOW):
+            return outcome == expected
+        middle = (self.options.scale + 1) / 2
+        if not outcome.isdecimal():
+            return False
+        return int(outcome) > middle if expected == HIGH else int(outcome) < middle
 
     def without_attention(self) -> StudyDescription:
         """Return the study as judges' pages know it."""
@@ -144,6 +181,7 @@ class StudyDescription:
             practice=tuple(KnownPair(**one) for one in found["practice"]),
             attention=tuple(KnownPair(**one) for one in found["attention"]),
             identity=found["identity"],
+            words=found.get("words", {}),
         )
 
 
@@ -158,8 +196,9 @@ def study_of(
     practice: Sequence[Mapping[str, Any]] = (),
     attention: Sequence[Mapping[str, Any]] = (),
     where: str = "study",
+    home: Path = Path(),
 ) -> StudyDescription:
-    """Check the parts of a description and put them together.
+    """Check the parts of a description and put them together; names of files start from `home`.
 
     Examples
     --------
@@ -175,6 +214,7 @@ def study_of(
         checks=tuple(_check(one, where) for one in checks),
         practice=tuple(_known_pair(one, names, f"{where}: [[practice]]") for one in practice),
         attention=tuple(_known_pair(one, names, f"{where}: [[attention]]") for one in attention),
+        words=choose_words(options.language, home),
     )
 
 
@@ -245,6 +285,7 @@ def read_study(
         practice=tables["practice"],
         attention=tables["attention"],
         where=where,
+        home=file.parent,
     )
     return study, None if items is None else file.parent / str(items)
 

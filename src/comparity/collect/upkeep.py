@@ -16,10 +16,16 @@ import sqlalchemy as sa
 from comparity.collect import schema
 from comparity.collect.database import inserted_id, migrate, owner_engine
 from comparity.collect.items import Items
-from comparity.collect.judge import new_public_id, new_token
-from comparity.collect.pairing import PlannedPair, draw_booklets, wave_sizes
-from comparity.collect.participation import add_progress, add_token
-from comparity.collect.study import KnownPair, StudyDescription
+from comparity.collect.judge import Task, new_public_id, new_token
+from comparity.collect.pairing import (
+    PlannedPair,
+    draw_booklets,
+    draw_ratings,
+    judges_of,
+    wave_sizes,
+)
+from comparity.collect.participation import SURVEYED, add_token, enrol
+from comparity.collect.study import HIGH, LOW, KnownPair, StudyDescription
 from comparity.errors import NoSuchJudgeError
 from comparity.tables.outputs import replace_file
 
@@ -40,8 +46,9 @@ def insert_study(
     ]
     if pictures:
         connection.execute(sa.insert(schema.PICTURE), pictures)
-    _insert_practice(connection, study)
-    draw_wave(connection, study, now)
+    for task in study.tasks:
+        _insert_practice(connection, study, task)
+        draw_wave(connection, study, task, now)
 
 
 def select_study(connection: sa.Connection) -> StudyDescription:
@@ -85,11 +92,13 @@ def _known_items(connection: sa.Connection, role: str) -> list[tuple[int, int]]:
     return list(zip(ids[::2], ids[1::2], strict=True))
 
 
-def _insert_practice(connection: sa.Connection, study: StudyDescription) -> None:
+def _insert_practice(connection: sa.Connection, study: StudyDescription, task: Task) -> None:
+    """Keep practice pairs; whoever rates practises with one item of each."""
     rng = _generator(study, "practice")
+    answers = ["left", "right"] if task == "compare" else [HIGH, LOW]
     pairs = zip(_known_items(connection, "practice"), study.practice, strict=True)
     rows = [
-        _known_row(ids, one, schema.PRACTICE, place, None, str(rng.choice(["left", "right"])))
+        _known_row(ids, one, schema.PRACTICE, place, None, str(rng.choice(answers)))
         for place, (ids, one) in enumerate(pairs)
     ]
     if rows:
@@ -97,12 +106,14 @@ def _insert_practice(connection: sa.Connection, study: StudyDescription) -> None
 
 
 def _known_row(
-    ids: tuple[int, int], pair: KnownPair, kind: str, place: int, booklet: int | None, side: str
+    ids: tuple[int, int], pair: KnownPair, kind: str, place: int, booklet: int | None, answer: str
 ) -> dict[str, Any]:
-    left, right = ids if side == "left" else ids[::-1]
+    better, worse = ids
+    shown = {"left": (better, worse), "right": (worse, better)}
+    shown |= {HIGH: (better, better), LOW: (worse, worse)}
     return {
-        **_row(kind, booklet, place, left, right),
-        "expected": side,
+        **_row(kind, booklet, place, *shown[answer]),
+        "expected": answer,
         "note": pair.note,
     }
 
@@ -117,8 +128,8 @@ def _row(kind: str, booklet: int | None, place: int, left: int, right: int) -> d
     }
 
 
-def draw_wave(connection: sa.Connection, study: StudyDescription, now: float) -> bool:
-    """Draw the next booklets of a study, if there are any; return whether there were.
+def draw_wave(connection: sa.Connection, study: StudyDescription, task: Task, now: float) -> bool:
+    """Draw the next booklets of a task, if there are any; return whether there were.
 
     Later waves take the answers so far into account.
     """
@@ -127,40 +138,53 @@ def draw_wave(connection: sa.Connection, study: StudyDescription, now: float) ->
     connection.execute(lock)
     booklets = schema.BOOKLET
     fresh = sa.select(sa.func.count()).where(
-        booklets.c.holder.is_(None), booklets.c.is_finished.is_(False)
+        booklets.c.holder.is_(None), booklets.c.is_finished.is_(False), booklets.c.task == task
     )
     if connection.execute(fresh).scalar_one():
         return True
-    wave = connection.execute(sa.select(sa.func.max(booklets.c.wave))).scalar()
+    last = sa.select(sa.func.max(booklets.c.wave)).where(booklets.c.task == task)
+    wave = connection.execute(last).scalar()
     wave = 0 if wave is None else wave + 1
-    sizes = wave_sizes(study.judges, study.waves)
+    sizes = wave_sizes(judges_of(study, task), study.waves)
     if wave >= len(sizes):
         return False
-    _insert_booklets(connection, study, wave, sizes[wave])
-    event = {"judge": None, "kind": "drawn", "detail": json.dumps({"wave": wave}), "at": now}
+    _insert_booklets(connection, study, task, wave, sizes[wave])
+    detail = json.dumps({"wave": wave, "task": task})
+    event = {"judge": None, "kind": "drawn", "detail": detail, "at": now}
     connection.execute(sa.insert(schema.EVENT), event)
     return True
 
 
-def _insert_booklets(connection: sa.Connection, study: StudyDescription, wave: int, n: int) -> None:
+def _insert_booklets(
+    connection: sa.Connection, study: StudyDescription, task: Task, wave: int, n: int
+) -> None:
     query = sa.select(schema.ITEM).where(schema.ITEM.c.role == ITEM_ROLE).order_by(schema.ITEM.c.id)
     items = connection.execute(query).all()
     groups = [json.loads(one.sensitive) for one in items]
     place = {one.id: number for number, one in enumerate(items)}
-    drawn = draw_booklets(
-        study,
-        n,
-        n_items=len(items),
-        sensitive={name: [one[name] for one in groups] for name in study.sensitive},
-        scores=None if study.score is None else [one.score for one in items],
-        given=[(place[a], place[b]) for a, b in _decided(connection)],
-        rng=_generator(study, "pairs", wave),
-    )
+    if task == "rate":
+        drawn = draw_ratings(
+            study,
+            n,
+            groups=[" and ".join(one[name] for name in study.sensitive) for one in groups],
+            rated={place[one]: times for one, times in _times_drawn(connection).items()},
+            rng=_generator(study, "ratings", wave),
+        )
+    else:
+        drawn = draw_booklets(
+            study,
+            n,
+            n_items=len(items),
+            sensitive={name: [one[name] for one in groups] for name in study.sensitive},
+            scores=None if study.score is None else [one.score for one in items],
+            given=[(place[a], place[b]) for a, b in _decided(connection)],
+            rng=_generator(study, "pairs", wave),
+        )
     known = _known_items(connection, "attention")
     ids = [one.id for one in items]
     for booklet in drawn:
-        facts = {"wave": wave, "holder": None, "active_at": None, "is_finished": False}
-        added = connection.execute(sa.insert(schema.BOOKLET), facts)
+        facts = {"wave": wave, "task": task, "holder": None, "active_at": None}
+        added = connection.execute(sa.insert(schema.BOOKLET), {**facts, "is_finished": False})
         _insert_pairs(connection, study, inserted_id(added), booklet, ids, known)
 
 
@@ -179,13 +203,20 @@ def _insert_pairs(
             pair = study.attention[one.left]
             row = _known_row(known[one.left], pair, schema.ATTENTION, place, booklet, one.expected)
         else:
-            row = _row(schema.PAIRED, booklet, place, ids[one.left], ids[one.right])
+            row = _row(one.kind, booklet, place, ids[one.left], ids[one.right])
             row |= {"how": one.how, "stratum": one.stratum, "probability": one.probability}
             row["repeats"] = None if one.repeats is None else first + one.repeats
         # Attention pairs may come several times, each time as a pair of its own.
         key = row["pair_key"] if one.expected is None else f"{row['pair_key']} at {first + place}"
         rows.append({"id": first + place, **row, "pair_key": key})
     connection.execute(sa.insert(schema.PAIR), rows)
+
+
+def _times_drawn(connection: sa.Connection) -> dict[int, int]:
+    """Return how often each item was drawn to be rated."""
+    item = schema.PAIR.c.left_item
+    query = sa.select(item, sa.func.count()).where(schema.PAIR.c.kind == schema.RATED)
+    return {int(row[0]): int(row[1]) for row in connection.execute(query.group_by(item))}
 
 
 def _decided(connection: sa.Connection) -> list[tuple[int, int]]:
@@ -211,18 +242,31 @@ def _generator(study: StudyDescription, *purpose: str | int) -> np.random.Genera
 
 
 def insert_judges(
-    connection: sa.Connection, n: int, expires_at: float | None, now: float
+    connection: sa.Connection,
+    study: StudyDescription,
+    n: int,
+    expires_at: float | None,
+    program: str,
+    now: float,
 ) -> list[tuple[str, str]]:
-    """Add judges; return their names and tokens, of which only hashes are kept."""
+    """Add judges; return their names and tokens, of which only hashes are kept.
+
+    A judge that is a `program` of that name need not agree to anything, nor show that it
+    understood.
+    """
+    word, external = ("program", {"program": program}) if program else ("judge", {})
     before = connection.execute(sa.select(sa.func.count()).select_from(schema.JUDGE)).scalar_one()
     added = []
     for number in range(before + 1, before + n + 1):
-        name, token = f"judge {number}", new_token()
-        values = {"name": name, "external": "{}", "external_sha256": None, "created_at": now}
-        row = connection.execute(sa.insert(schema.JUDGE), values)
+        name, token = f"{word} {number}", new_token()
+        values = {"name": name, "external": json.dumps(external), "created_at": now}
+        row = connection.execute(sa.insert(schema.JUDGE), {**values, "external_sha256": None})
         judge = inserted_id(row)
         add_token(connection, judge, token, expires_at=expires_at, now=now)
-        add_progress(connection, judge)
+        enrol(connection, study, judge, now)
+        if program:
+            mine = sa.update(schema.PROGRESS).where(schema.PROGRESS.c.judge == judge)
+            connection.execute(mine.values(consented_at=now, passed_at=now))
         added.append((name, token))
     return added
 
@@ -281,15 +325,19 @@ def erase_judge(connection: sa.Connection, name: str, keep_judgments: bool, now:
         theirs = held.id.in_(pairs.where(schema.ANSWER.c.judge == judge))
         again = sa.update(schema.BOOKLET).where(theirs).values(is_finished=False)
         connection.execute(again)
-        zero = {"answered": 0, "practised": 0, "rested": 0, "wanted": 0, "booklet": None}
+        zero: dict[str, int | None] = {"booklet": None, "surveyed_at": None}
+        zero |= dict.fromkeys(("answered", "practised", "rested", "wanted"), 0)
         progress = schema.PROGRESS
         connection.execute(sa.update(progress).where(progress.c.judge == judge).values(**zero))
     for table in tables:
-        connection.execute(sa.delete(table).where(table.c.judge == judge))
+        gone = sa.delete(table).where(table.c.judge == judge)
+        if keep_judgments and table is schema.EVENT:
+            gone = gone.where(schema.EVENT.c.kind != SURVEYED)
+        connection.execute(gone)
     mine = sa.update(schema.BOOKLET).where(schema.BOOKLET.c.holder == judge)
     connection.execute(mine.values(holder=None, active_at=None))
-    gone = {"external": "{}", "external_sha256": None, "erased_at": now}
-    connection.execute(sa.update(schema.JUDGE).where(schema.JUDGE.c.id == judge).values(**gone))
+    nobody = {"external": "{}", "external_sha256": None, "erased_at": now}
+    connection.execute(sa.update(schema.JUDGE).where(schema.JUDGE.c.id == judge).values(**nobody))
     _log(connection, judge, "erased", now)
 
 

@@ -16,13 +16,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from comparity.collect.rendering import read_words, render_template
+from comparity.collect.rendering import render_template
 from comparity.collect.safety import (
     Gatekeeper,
     check_origin,
     check_secret,
     form_secret,
     read_form,
+    read_json,
 )
 from comparity.errors import (
     AlreadyJoinedError,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from comparity.collect.study import StudyDescription
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
+BEARER = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
 MONTH = 30 * 24 * 3600
 # What the store refuses, as the status and the words that a judge is told.
 REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
@@ -53,18 +55,18 @@ REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where the app stands: its store, its clock, who may come in, its language and its cookie."""
+    """Where the app stands: its store, its clock, who may come in, its words and its cookie."""
 
     store: Store
     clock: Callable[[], float]
     gatekeeper: Gatekeeper
-    language: str
+    words: Mapping[str, Any]
     cookie: str
 
 
 def cookie_name(study: StudyDescription) -> str:
     """Return the name of the cookie, which other studies on the same host do not share."""
-    return f"judge_{hashlib.sha256(study.to_json().encode()).hexdigest()[:8]}"
+    return f"judge_{hashlib.sha256(study.identity.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +103,10 @@ class Visit:
 
     def render(self, template: str, **values: Any) -> str:
         """Return a page or a part of one as HTML."""
-        words = read_words(self.place.language)
-        shared = {"words": words, "study": self.store.study, "base": self.base}
+        shared = {"words": self.place.words, "study": self.store.study, "base": self.base}
         csrf = form_secret(self.token) if self.token else ""
+        task = self.judge.task if self.judge else "compare"
+        shared |= {"task": task, "instructions": self.store.study.instructions_of(task)}
         return render_template(template, {**shared, "judge": self.judge, "csrf": csrf, **values})
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -149,6 +152,9 @@ class Page:
         Whether the judge is looked up; what is the same for everybody needs none.
     limit : {"judge", "join"} or None
         Whose limit a request counts against; every page that writes has one.
+    is_call : bool
+        Whether programs ask: the token is in the header ``Authorization``, which no browser adds
+        by itself, so that a call needs no secret of a form, and JSON comes and goes.
     """
 
     path: str
@@ -157,6 +163,7 @@ class Page:
     guests: bool = False
     asks_who: bool = True
     limit: Literal["judge", "join"] | None = None
+    is_call: bool = False
 
     async def answer(self, place: Place, request: Request) -> Response:
         """Return the response to one request."""
@@ -164,14 +171,19 @@ class Page:
         return await run_in_threadpool(self._answer, place, request, form)
 
     async def _checked_form(self, request: Request) -> dict[str, str]:
+        if self.is_call:
+            return await read_json(request)
         check_origin(request.headers)
         return await read_form(request)
 
     def _answer(self, place: Place, request: Request, form: Mapping[str, str]) -> Response:
-        visit = begin_visit(place, request, form, asks_who=self.asks_who)
+        token = bearer_token(request) if self.is_call else browser_token(place, request)
+        visit = begin_visit(place, request, form, token=token if self.asks_who else "")
+        if visit.judge is None and self.is_call:
+            raise HTTPException(401, "unknown_link", headers={"www-authenticate": "Bearer"})
         if visit.judge is None and not self.guests:
             raise HTTPException(403, "unknown_link")
-        if self.method == "POST" and not self.guests:
+        if self.method == "POST" and not (self.guests or self.is_call):
             check_secret(form, visit.token)
         if self.limit == "judge":
             place.gatekeeper.count_judge(visit.token)
@@ -186,13 +198,21 @@ class Page:
             raise HTTPException(status, words) from error
 
 
-def begin_visit(
-    place: Place, request: Request, form: Mapping[str, str], *, asks_who: bool
-) -> Visit:
-    """Read who asks, by the token in the address or else in the cookie."""
-    token = request.path_params.get("token") or request.cookies.get(place.cookie, "")
+def browser_token(place: Place, request: Request) -> str:
+    """Return the token in the address or else in the cookie."""
+    return str(request.path_params.get("token") or request.cookies.get(place.cookie, ""))
+
+
+def bearer_token(request: Request) -> str:
+    """Return the token that a program sends."""
+    found = BEARER.fullmatch(request.headers.get("authorization", ""))
+    return found[1] if found else ""
+
+
+def begin_visit(place: Place, request: Request, form: Mapping[str, str], *, token: str) -> Visit:
+    """Look who asks."""
     now = place.clock()
-    judge = _find_judge(place, address_of(request), token, now) if token and asks_who else None
+    judge = _find_judge(place, address_of(request), token, now) if token else None
     return Visit(
         place=place,
         now=now,

@@ -216,7 +216,8 @@
 
   const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skip", u: "undo" };
   document.addEventListener("keydown", (event) => {
-    const name = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    // The digits of a rating are the values of their buttons.
+    const name = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key] || (/^[1-9]$/.test(event.key) && event.key);
     const isTyping = event.target.closest?.("input, summary, textarea, select");
     if (!name || !keys.checked || isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
     const button = present()?.querySelector(`button[value="${name}"]`);
