@@ -30,6 +30,8 @@ NOT_DECIDING = {
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
         counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
         counts.clusters.MOST_SUMMED
+        counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE
+        counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
         counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS

@@ -114,6 +114,33 @@ def test_other_words_need_to_be_told_which_is_positive(frame: Build) -> None:
         count_decisions(table, positive="Good", **options)
 
 
+@pytest.mark.parametrize("positive", ["fit,hired", "fit, hired", ("fit", "hired")])
+def test_labels_and_predictions_may_use_different_words(frame: Build, positive: Any) -> None:
+    table = frame(
+        {"y": ["fit", "not", "fit"], "p": ["hired", "hired", "sent off"], "g": list("abb")}
+    )
+    options: dict[str, Any] = {"label": "y", "prediction": "p", "sensitive": ["g"]}
+    counts = count_decisions(table, positive=positive, **options)
+    assert counts["g"]["a"] == Confusion(true_positives=1)
+    assert counts["g"]["b"] == Confusion(false_positives=1, false_negatives=1)
+    with pytest.raises(UnknownPositiveError, match="'fit' does not occur in 'p'"):
+        count_decisions(table, positive="fit,fit", **options)
+
+
+def test_a_word_with_a_comma_is_one_word_where_it_occurs(frame: Build) -> None:
+    table = frame({"y": ["yes, sir", "no"], "p": ["no", "yes, sir"], "g": ["a", "b"]})
+    options: dict[str, Any] = {"label": "y", "prediction": "p", "sensitive": ["g"]}
+    counts = count_decisions(table, positive="yes, sir", **options)
+    assert counts["g"]["a"] == Confusion(false_negatives=1)
+
+
+def test_yes_and_no_are_understood(frame: Build) -> None:
+    table = frame({"y": ["yes", "No"], "p": ["YES", "yes"], "g": ["a", "b"]})
+    counts = count_decisions(table, label="y", prediction="p", sensitive=["g"])
+    assert counts["g"]["a"] == Confusion(true_positives=1)
+    assert counts["g"]["b"] == Confusion(false_positives=1)
+
+
 def test_labels_in_words_go_with_predictions_in_digits(frame: Build) -> None:
     table = frame({"y": ["good", "bad"], "p": [1, 0], "g": ["a", "b"]})
     counts = count_decisions(table, label="y", prediction="p", sensitive=["g"], positive="good")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,24 @@ def test_several_attributes_and_their_intersection_form_one_family() -> None:
     assert {"sex=0", "site=x", "sex & site=0 & x"} <= set(audit.groups)
     smallest = min(audit.tests, key=lambda test: test.p_value)
     assert smallest.p_adjusted == pytest.approx(min(1, 16 * smallest.p_value))
+
+
+def test_a_result_says_what_counted_as_yes(tmp_path: Path) -> None:
+    people = decisions("f2", 1000)
+    by_score = separation(
+        people.label, people.decision / 2, sensitive_features=people.group, threshold=0.5
+    )
+    assert "is at least 0.5 for" in str(by_score)
+    rows = zip(people.label, people.decision, people.group, strict=True)
+    lines = ["y,p,g", *(f"{'fit' if y else 'not'},{'in' if p else 'out'},{g}" for y, p, g in rows)]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    found = audit_file(
+        tmp_path / "people.csv", label="y", prediction="p", sensitive=["g"], positive="fit,in"
+    )
+    assert [one.gap for one in found.tests] == [one.gap for one in by_score.tests]
+    found.to_html(tmp_path / "page.html")
+    page = re.sub(r"<[^>]*>|\s+", " ", (tmp_path / "page.html").read_text())
+    assert re.search(r"counts as yes: *fit, in", page)
 
 
 def test_scores_become_decisions_at_a_threshold() -> None:

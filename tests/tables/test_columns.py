@@ -66,7 +66,8 @@ def test_plain_decimals_are_numbers(frame: Build, number: str) -> None:
         ([1.0, 0.0], [1, 0]),
         (["TRUE", " false"], [1, 0]),
         (["1.0", "0"], [1, 0]),
-        (["yes", "2"], [-1, -1]),
+        (["Yes", "no "], [1, 0]),
+        (["maybe", "2"], [-1, -1]),
         ([2, -1], [-1, -1]),
     ],
 )

@@ -99,7 +99,11 @@ def take_gaps(
         if isinstance(params[name], column) and value and not unknown_counts:
             named += [value] if isinstance(value, str) else value
     gaps = Gaps(columns=tuple(named), item=given.get("item") or "")
-    files = [name for name, one in given.items() if one is not None and params[name].type is file]
+    files = [
+        name
+        for name, one in given.items()
+        if one is not None and file in (params[name].type, getattr(params[name], "file", None))
+    ]
     given.update(complete_tables(gaps, {name: given[name] for name in files}))
     return gaps
 

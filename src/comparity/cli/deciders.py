@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comparity.cli.limits import working
 from comparity.cli.options import (
     INPUT_FILE,
     Command,
@@ -17,7 +18,6 @@ from comparity.cli.options import (
     combine,
     command,
     option_of,
-    working,
 )
 from comparity.judges.options import JudgesOptions
 from comparity.relative.options import BridgeForm, RatersForm, RelativeForm

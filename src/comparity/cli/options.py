@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -25,6 +25,7 @@ from comparity.cli.covers import (
     write_plot,
     write_rows,
 )
+from comparity.cli.limits import LIMITS, take_limits, working
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
 
@@ -297,6 +298,7 @@ def command(
     plot: str = "",
     example: str = "",
     drops: bool = True,
+    large: bool = False,
     **about: Any,
 ) -> Callable[[Callable[..., Result]], click.Command]:
     """Make a command of a function that takes files and choices and returns a result.
@@ -314,6 +316,8 @@ def command(
         Commands that are shown below the help.
     drops : bool
         Whether rows of its files can be dropped where a value is missing.
+    large : bool
+        Whether its tables may be larger than memory.
     **about
         Of :func:`click.command`: ``epilog``, ``short_help``.
     """
@@ -322,9 +326,9 @@ def command(
         @wraps(answer)
         def run(as_json: bool, html: Path | None, csv: Path | None, **given: Any) -> None:
             cover, plot = take_cover(given, html), given.pop("plot", None)
-            gaps = take_gaps(given, Column, INPUT_FILE)
-            known = {name: value for name, value in given.items() if value is not None}
-            with working(doing) if doing else nullcontext():
+            with take_limits(given), working(doing) if doing else nullcontext():
+                gaps = take_gaps(given, Column, INPUT_FILE)
+                known = {name: value for name, value in given.items() if value is not None}
                 result: Any = answer(**known)
             result = count_gaps(result, gaps)
             if plot is not None:
@@ -340,7 +344,7 @@ def command(
         draw.append(click.option("--csv", type=OUTPUT_FILE, help="Write the main table as CSV."))
         add = partial(choice_options, options=options) if isinstance(options, type) else options
         drop = [DROP_MISSING] if files and drops else []
-        combine(run, add, *drop, *draw, output_options, cover_options)
+        combine(run, add, *drop, *(LIMITS if large else ()), *draw, output_options, cover_options)
         run.__dict__["__click_params__"] += files
         if example:
             about["epilog"] = example_text(example)
@@ -378,19 +382,6 @@ def _terminal_text(result: Result, more: Mapping[str, Result] | None) -> str:
     from comparity.reports.terminal import render
 
     return render(result, *(more or {}).values())
-
-
-def working(doing: str) -> AbstractContextManager[object]:
-    """Show on a terminal what is going on and since when; nothing anywhere else."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description} ..."), TimeElapsedColumn())
-    shown = Progress(*columns, console=Console(stderr=True), transient=True)
-    shown.add_task(doing, total=None)
-    return shown
 
 
 def as_json_text(result: Result) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.covers import cover_options, take_cover, write_plot
+from comparity.cli.limits import TableFiles, working
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -21,7 +22,6 @@ from comparity.cli.options import (
     deliver,
     example_text,
     output_options,
-    working,
 )
 from comparity.cli.report import put_in_bundle
 from comparity.cli.running import BadInput, SuggestingGroup
@@ -50,9 +50,10 @@ PLAN_PLOT = "Draw power against size (PNG, SVG or PDF)."
     SeparationForm,
     doing="counting decisions",
     example="separation decisions.csv --label hired --prediction model --sensitive sex",
+    large=True,
     short_help="Equal error rates in all groups, from labels.",
 )
-@click.argument("file", type=INPUT_FILE)
+@click.argument("file", cls=TableFiles, file=INPUT_FILE)
 def separation(file: Path, **choices: Any) -> Result:
     """Test whether a model errs equally often in every group, given the label.
 
@@ -95,9 +96,10 @@ def impact(file: Path, **choices: Any) -> Result:
         "comparative judgments.csv --items items.csv --score model --sensitive sex \\\n"
         "    --evaluator judge"
     ),
+    large=True,
     short_help="Equal agreement with judges, from judged pairs.",
 )
-@click.argument("comparisons", type=INPUT_FILE)
+@click.argument("comparisons", cls=TableFiles, file=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, score, groups.")
 def comparative(comparisons: Path, items: Path | None = None, **choices: Any) -> Result:
     """Test whether a model agrees with judges equally often in every kind of pair.

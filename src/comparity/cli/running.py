@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from comparity.errors import ComparityError, Option, OutOfMemoryError
 from comparity.errors.spelling import visible
+from comparity.tables.memory import machine_memory
 
 # 0, 1 and 3 are findings and 2 is bad input, so nothing else may use them.
 DEFECT = 70
@@ -38,8 +38,6 @@ LEAST_MEMORY = 640 * 2**20
 # Libraries reserve room for each processor that they do not use.
 RESERVED = 128 * 2**20
 MOST_MEMORY = 0.9
-# Where the limit of a container is told, by version 2 and version 1 of control groups.
-CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 NO_ROOM_TO_IMPORT = ("failed to map segment", "annot allocate memory")
 
 
@@ -108,11 +106,8 @@ def limit_memory() -> None:
         return
     import resource
 
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    told = [Path(one).read_text() for one in CONTAINER_LIMITS if os.access(one, os.R_OK)]
-    whole = min([whole, *(int(text) for text in told if text.strip().isdigit())])
     room = LEAST_MEMORY + RESERVED * (os.cpu_count() or 1)
-    most = max(int(MOST_MEMORY * whole), room)
+    most = max(int(MOST_MEMORY * machine_memory()), room)
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if soft == resource.RLIM_INFINITY or soft > most:
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

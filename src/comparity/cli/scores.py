@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comparity.cli.limits import TableFiles
 from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of
 from comparity.metrics.options import (
     KINDS,
@@ -50,9 +51,10 @@ def _pairwise_options(command: Command) -> Command:
         "pairwise items.csv --label relevance --score model --sensitive sex --query query\n"
         "pairwise items.csv --score model --sensitive sex --parity"
     ),
+    large=True,
     short_help="Equal pairwise accuracy, over all pairs of labels.",
 )
-@click.argument("file", type=INPUT_FILE)
+@click.argument("file", cls=TableFiles, file=INPUT_FILE)
 def pairwise(file: Path, parity: bool, places: bool, **choices: Any) -> Result:
     """Test whether a model orders pairs equally well in every kind of pair.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.covers import cover_options, take_cover
+from comparity.cli.limits import working
 from comparity.cli.options import (
     OUTPUT_FILE,
     as_json_text,
@@ -19,7 +20,6 @@ from comparity.cli.options import (
     deliver,
     example_text,
     output_options,
-    working,
 )
 from comparity.errors import FileAccessError, FolderTakenError
 from comparity.results.options import Options, choice

@@ -237,6 +237,8 @@ def _audit_tables(
         "continuous": options.continuous,
         "intersection": options.intersection,
         "design": design_to_count(options),
+        # Single pairs are needed to choose some of them, or to weigh each.
+        "may_sum": options.method != "disjoint",
     }
     if items is None:
         counts = count_wide_comparisons(comparisons, **columns)

@@ -104,7 +104,9 @@ def allow_for_items(
         cumulants = _third_cumulants(pairs, sides, score_ties, weights)
         found = list(map(allow_for_skewness, found, cumulants))
     # Readings at any moment know no permutation.
-    if options.continuous or options.anytime or isinstance(pairs, RunningPairs):
+    if options.continuous or options.anytime:
+        return found
+    if isinstance(pairs, RunningPairs) and pairs.list_pairs is None:
         return found
     deal = partial(deal_judgments, pairs, score_ties, weights)
     alone = pairs.n_evaluators < FEWEST_EVALUATORS and not pairs.clusters
@@ -151,13 +153,19 @@ def smallest_group(counts: PairCounts | SharedPairCounts, cells: Iterable[Cell])
 
 
 def deal_judgments(
-    pairs: JudgedPairs, score_ties: str, weights: NDArray[np.float64] | None = None
+    pairs: JudgedPairs | RunningPairs,
+    score_ties: str,
+    weights: NDArray[np.float64] | None = None,
 ) -> DealtPairs | None:
     """Return judged pairs whose items may change groups; nothing where there are too many.
 
     With `weights` of items, which make a reference alike in all groups, only items with the same
     reference change groups, or neighbours by it.
     """
+    if isinstance(pairs, RunningPairs):
+        assert pairs.list_pairs is not None, "somebody kept the pairs"
+        listed = pairs.list_pairs(MOST_JUDGMENTS_TO_DEAL)
+        return None if listed is None else deal_judgments(listed, score_ties, weights)
     if len(pairs.better) > MOST_JUDGMENTS_TO_DEAL:
         return None
     groups = tuple(sorted({group for cell in pairs.cells for group in cell}))

@@ -310,8 +310,10 @@ def running_pairs(
     def by_evaluator() -> Floats:
         return _read_sums(state, "evaluator_sum", "SELECT code FROM evaluator ORDER BY name", n)
 
-    def by_item() -> Floats:
-        return _read_sums(state, "item_sum", "SELECT code FROM item ORDER BY code", n)
+    def item_cubes(weights: Floats) -> Floats:
+        held = _read_sums(state, "item_sum", "SELECT code FROM item ORDER BY code", n)
+        found: Floats = ((held @ weights.T) ** 3).sum(axis=0)
+        return found
 
     n = len(moments.kinds)
     return {
@@ -320,7 +322,7 @@ def running_pairs(
             name=name,
             attribute=attribute,
             by_evaluator=by_evaluator,
-            by_item=by_item,
+            item_cubes=item_cubes,
         )
         for name, attribute in attributes.items()
     }

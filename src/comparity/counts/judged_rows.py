@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from comparity.counts.clusters import Clustering
+from comparity.counts.engine_sums import count_on_engine
 from comparity.counts.judged_pairs import Codes, JudgedPairs
 from comparity.counts.ledger import DESIGNS, Ledger, attributes_of, check_not_crossed, count_ledger
 from comparity.counts.pairs import PairCounts
+from comparity.counts.running import RunningPairs
 from comparity.counts.wide import (
     SIDES,
     Asked,
@@ -35,10 +39,23 @@ from comparity.tables.columns import (
     offenders,
     open_table,
     with_keys,
+    with_places,
 )
 from comparity.tables.files import move_items
-from comparity.tables.frames import Columns, collect_columns, open_frame, text_of
+from comparity.tables.frames import (
+    Columns,
+    collect_columns,
+    n_rows,
+    open_frame,
+    stays_on_engine,
+    text_of,
+)
 from comparity.tables.layouts import check_outcome_read
+
+Counted = PairCounts | JudgedPairs | RunningPairs
+
+MOST_COLLECTED = 10**6
+"""More comparisons stay on their engine, which sums up what tests need of them."""
 
 OF_ONE_ITEM = ("better_", "worse_")
 """How the columns of a wide table begin that hold scores and groups."""
@@ -60,7 +77,8 @@ def count_comparisons(
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
-) -> dict[str, PairCounts | JudgedPairs]:
+    may_sum: bool = False,
+) -> dict[str, Counted]:
     """Count judged pairs by cell and agreement, on the engine the tables live in.
 
     Parameters
@@ -94,10 +112,12 @@ def count_comparisons(
     design : {"auto", "fresh", "shared"}
         ``"auto"`` looks whether an item, an evaluator or a cluster occurs in two judgments (tied
         ones do not count as use). ``"fresh"`` says that none does and keeps no ledger of pairs.
+    may_sum : bool
+        Whether sums will do where an engine holds over `MOST_COLLECTED` comparisons, which stay.
 
     Returns
     -------
-    dict of str to PairCounts or JudgedPairs
+    dict of str to PairCounts, JudgedPairs or RunningPairs
         One for each sensitive column. Counts of parts may be added if all were counted against
         the same items.
 
@@ -127,7 +147,7 @@ def count_comparisons(
     check_outcome_read(comparisons, first=better, second=worse, read=optional.values())
     measured = {"score": score} | ({"reference": reference} if reference else {})
     known = open_table(items, "items", {"item": item, **measured, **asked.groups})
-    return _count_joined(judged, move_items(known, judged), asked)
+    return _count_joined(judged, move_items(known, judged), asked, may_sum=may_sum)
 
 
 def count_wide_comparisons(
@@ -144,7 +164,8 @@ def count_wide_comparisons(
     continuous: bool = False,
     intersection: bool = False,
     design: str = "auto",
-) -> dict[str, PairCounts | JudgedPairs]:
+    may_sum: bool = False,
+) -> dict[str, Counted]:
     """Count judged pairs whose rows carry the scores and groups of both items.
 
     For ``score="model"`` and ``sensitive=["sex"]`` the columns are ``better_model``,
@@ -165,7 +186,7 @@ def count_wide_comparisons(
         Group columns, without their prefix.
     reference : str, optional
         Column with a label or reference score, without its prefix.
-    clusters, continuous, intersection, design
+    clusters, continuous, intersection, design, may_sum
         As in :func:`count_comparisons`.
 
     Raises
@@ -208,7 +229,7 @@ def count_wide_comparisons(
         check_outcome_read(frame, first=better, second=worse, read=(*columns.values(), *own))
     if design == "fresh":
         return dict(count_rows(table, asked))
-    return _count_joined(table, items_of_rows(table, asked), asked)
+    return _count_joined(table, items_of_rows(table, asked), asked, may_sum=may_sum)
 
 
 def _what_is_asked(
@@ -242,18 +263,35 @@ def _what_is_asked(
 
 
 def _columns_of(asked: Asked, clusters: Mapping[str, str] | None) -> dict[str, str]:
-    """Return where the clusters are, by our names."""
     return {ours: (clusters or {})[name] for ours, name in asked.clusters.items()}
 
 
 def _count_joined(
-    comparisons: Table, items: Table, asked: Asked
-) -> dict[str, PairCounts | JudgedPairs]:
+    comparisons: Table, items: Table, asked: Asked, *, may_sum: bool
+) -> dict[str, Counted]:
     """Count comparisons of items that have their own table, on one engine."""
     _check_items(items, asked)
     comparisons, items = with_keys(comparisons, items)
     if asked.design == "fresh":
         return dict(count_fresh(comparisons, items, asked))
+    if may_sum and _is_summed(comparisons.frame, asked):
+        list_pairs = partial(_list_pairs, comparisons, items, replace(asked, design="shared"))
+        if (sums := count_on_engine(comparisons, items, asked, list_pairs)) is not None:
+            return dict(sums)
+    return dict(_list_pairs(comparisons, items, asked))
+
+
+def _is_summed(comparisons: nw.LazyFrame[Any], asked: Asked) -> bool:
+    """Say whether comparisons are many, and all that is asked of them are sums."""
+    if asked.continuous or asked.clusters or "reference" in asked.numbers:
+        return False
+    return stays_on_engine(comparisons) and n_rows(comparisons) > MOST_COLLECTED
+
+
+def _list_pairs(
+    comparisons: Table, items: Table, asked: Asked
+) -> dict[str, PairCounts | JudgedPairs]:
+    """Count comparisons pair by pair, in memory."""
     places, position = _place_items(items, asked)
     columns = {name: places[ours] for ours, name in asked.groups.items()}
     given = places["reference"].astype(np.float64) if "reference" in asked.numbers else None
@@ -278,7 +316,7 @@ def _check_items(items: Table, asked: Asked) -> None:
     keyed = items.with_frame(items.frame.with_columns(items.text("item").alias("key")))
     sizes = keyed.frame.group_by("key").agg(nw.len().alias("n"))
     repeated = sizes.filter(nw.col("n") > 1).select("key")
-    if collect_columns(repeated.select(nw.len().alias("n")))["n"][0]:
+    if n_rows(repeated):
         found = offenders(keyed, repeated, "key", how="semi")
         raise DuplicateItemError(items.columns["item"], found)
 
@@ -306,12 +344,12 @@ def _group_judgments(comparisons: Table, items: Table, position: Codes, asked: A
             nw.col("key").alias(f"{side}_key"), nw.col("place").alias(f"{side}_place")
         )
         frame = frame.join(named, on=f"{side}_key", how="left")
-    keys = [_code("better_place"), _code("worse_place")]
+    keys = [nw.col(f"{side}_place").fill_null(-1).cast(nw.Int64) for side in SIDES]
     names: dict[str, tuple[str, ...]] = {}
     for shared in ("evaluator", *asked.clusters):
         if shared in comparisons.columns:
-            frame, names[shared] = _with_places(comparisons, frame, shared)
-            keys.append(_code(f"{shared}_place"))
+            frame, names[shared] = with_places(comparisons, frame, shared)
+            keys.append(nw.col(f"{shared}_place").fill_null(-1).cast(nw.Int64))
     if "tied" in comparisons.columns:
         keys.append(comparisons.truth("tied").alias("tied"))
     chosen = frame.select(*keys)
@@ -319,28 +357,11 @@ def _group_judgments(comparisons: Table, items: Table, position: Codes, asked: A
     found = {name: column.astype(np.int64) for name, column in found.items()}
     if not len(found["n"]):
         raise EmptyTableError(comparisons.name)
-    bad = any((column < 0).any() for column in found.values())
-    if bad or (found["better_place"] == found["worse_place"]).any():
+    same = found["better_place"] == found["worse_place"]
+    if same.any() or any((column < 0).any() for column in found.values()):
         explain_joined(comparisons, items)
     _check_clusters(comparisons, names, asked)
     return _split_ties(found, position, names, asked)
-
-
-def _code(name: str) -> nw.Expr:
-    return nw.col(name).fill_null(-1).cast(nw.Int64)
-
-
-def _with_places(
-    comparisons: Table, frame: nw.LazyFrame[Any], shared: str
-) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
-    """Give evaluators, or clusters, positions on the engine: text for every pair is dear."""
-    known = comparisons.frame.filter(~comparisons.missing(shared)).select(shared)
-    indexed = known.unique().with_row_index(f"{shared}_place", order_by=shared)
-    found = collect_columns(indexed)
-    names = [""] * len(found[shared])
-    for place, name in zip(found[f"{shared}_place"], found[shared].tolist(), strict=True):
-        names[int(place)] = text_of(name)
-    return frame.join(indexed, on=shared, how="left"), tuple(names)
 
 
 def _check_clusters(table: Table, names: Mapping[str, tuple[str, ...]], asked: Asked) -> None:

@@ -27,7 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.clusters import EVALUATORS, MOST_LISTED, ClusterMoments
+from comparity.counts.clusters import EVALUATORS, MOST_LISTED, Clustering, ClusterMoments
+from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.ledger import Attribute
 from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, SharedPairCounts, Tally
 
@@ -203,15 +204,30 @@ class RunningPairs:
         The group of each profile.
     by_evaluator : callable
         Returns what each evaluator holds, of shape (evaluators, kinds), where these are few.
-    by_item : callable
-        Returns what each item holds, of shape (items, kinds).
+    item_cubes : callable
+        Takes weights of shape (gaps, kinds), and returns for each gap the sum over items of the
+        cube of the weighted sum of what the item holds.
+    list_pairs : callable or None
+        Takes a number, and returns the pairs if there are at most so many; ``None`` where nobody
+        kept them.
     """
 
     moments: RunningMoments
     name: str
     attribute: Attribute
     by_evaluator: Callable[[], Floats]
-    by_item: Callable[[], Floats]
+    item_cubes: Callable[[Floats], Floats]
+    list_pairs: Callable[[int], JudgedPairs | None] | None = None
+
+    @property
+    def n_evaluators(self) -> int:
+        """How many evaluators judged; 0 where they are unknown."""
+        return self.moments.n_evaluators
+
+    @property
+    def clusters(self) -> Mapping[str, Clustering]:
+        """No clusters beside items and evaluators."""
+        return {}
 
     def tallies(self) -> dict[Cell, Tally]:
         """Return the tally of every cell."""
@@ -301,6 +317,6 @@ class RunningPairs:
         if self.moments.triples.size:
             by_items = np.einsum("klr,rk,rl->r", self.moments.triples @ weights.T, weights, weights)
         else:
-            by_items = ((self.by_item() @ weights.T) ** 3).sum(axis=0)
+            by_items = self.item_cubes(weights)
         found: list[float] = (by_items - weights**3 @ self.moments.cubes).tolist()
         return found

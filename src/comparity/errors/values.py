@@ -149,6 +149,8 @@ class NonBinaryError(ComparityError, ValueError):
         self, column: str, values: Sequence[str], *, role: str, classes: bool = False
     ) -> None:
         hint, named = "name the positive value with {}", [Option("positive")]
+        if role in ("label", "prediction") and classes:
+            hint += " (two, that of the label first, if the columns use different words)"
         if role == "prediction":
             hint += ", or cut a score with {}"
             named.append(Option("threshold"))
@@ -159,7 +161,7 @@ class NonBinaryError(ComparityError, ValueError):
             hint = "write 1 or true where a comparison is a tie, 0 or false elsewhere"
             named = []
         super().__init__(
-            f"{role} column {column!r} must hold 0 and 1, or true and false.",
+            f"{role} column {column!r} must hold 0 and 1, true and false, or yes and no.",
             f"{len(values):,} distinct values: {list_names(values, 6)}",
             f"{hint}.",
             *named,

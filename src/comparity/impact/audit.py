@@ -166,7 +166,7 @@ def _find_selected(outcome: NDArray[Any], name: str, positive: Any) -> Flags:
     wanted = None if positive is None else text_of(positive)
     if wanted is not None and wanted not in values:
         raise UnknownPositiveError(positive, (name,), values)
-    chosen: Flags = binary(values, name, role="prediction", positive=wanted)[codes]
+    chosen: Flags = binary(values, name, role="selection", positive=wanted)[codes]
     return chosen
 
 

@@ -38,7 +38,7 @@ class ImpactForm(ImpactOptions):
 
     selected: str | None = column("Column that says who was selected.", None)
     score: str | None = column("Column with a score: rates above its median.", None)
-    positive: Any = choice(None, "The value that means selected, where it is not 1 or true.")
+    positive: Any = choice(None, "The value that means selected, where it is not 1, true or yes.")
     sensitive: tuple[str, ...] = column("Column with the group; several also in combination.")
 
     def _check_together(self) -> None:

@@ -49,6 +49,7 @@ from comparity.tables.values import (
     cross_attributes,
     group_codes,
     numbers,
+    yes_values,
 )
 
 TABLE = "decisions"
@@ -275,6 +276,7 @@ def metrics_frame(frame: Any, **choices: Any) -> Scorecard:
         card = replace(card, comparison=replace(card.comparison, names=names))
     data: dict[str, Any] = {"label": form.label, "prediction": form.prediction}
     data |= {"sensitive": list(form.sensitive), "features": list(form.features)}
+    data |= yes_values(form.positive, form.threshold)
     return replace(card, provenance={**card.provenance, "data": data | {"compare": form.compare}})
 
 

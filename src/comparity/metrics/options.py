@@ -110,7 +110,11 @@ class MetricsForm(ClassMetricsForm):
         f"Fairness that matters, with --select: {', '.join(KINDS)}.  [default: group, individual]",
     )
     compare: str | None = column("Column with other decisions for the same rows.", None)
-    positive: Any = choice(None, "The value that means yes, where the columns are not 0 and 1.")
+    positive: Any = choice(
+        None,
+        "The value that means yes, where it is not 1, true or yes; two by a comma if label and "
+        "prediction use different words.",
+    )
     threshold: float | None = choice(
         None, "Smallest score that counts as yes.", allowed="a finite number"
     )

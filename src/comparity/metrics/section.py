@@ -30,6 +30,7 @@ from comparity.metrics.result import (
     Selection,
 )
 from comparity.reports.charts import Chart
+from comparity.reports.cover import said_threshold
 from comparity.reports.sections import (
     Grid,
     Section,
@@ -95,13 +96,22 @@ def _rates_in_words(card: Scorecard) -> Iterator[str]:
     named = data if isinstance(data, Mapping) else {}
     label, model = (clip(str(named.get(key) or words)) for key, words in WORDS.items())
     (low_group, low), *_, (high_group, high) = sorted(found.rates.items(), key=lambda one: one[1])
-    ends = found.gap_interval
+    ends, yes = found.gap_interval, said_threshold(named) or "yes"
+    of = _groups_in_words(named)
     yield visible(
-        f"Where {label} is {ANSWERS[found.name]}, {model} is yes for {100 * low:.0f} of 100 in "
-        f"group {low_group} and for {100 * high:.0f} of 100 in group {high_group}. The gap is "
+        f"Where {label} is {ANSWERS[found.name]}, {model} is {yes} for {100 * low:.0f} of 100 "
+        f"{of} {low_group} and for {100 * high:.0f} of 100 {of} {high_group}. The gap is "
         f"{100 * found.gap:.0f} points ({percent(ends.level)} interval {100 * ends.low:.0f} to "
         f"{100 * ends.high:.0f})."
     )
+
+
+def _groups_in_words(data: Mapping[str, Any]) -> str:
+    """Return what comes before the name of a group: ``with sex =``, where there is a column."""
+    columns = data.get("sensitive")
+    if isinstance(columns, list | tuple) and len(columns) == 1 and isinstance(columns[0], str):
+        return f"with {clip(columns[0])} ="
+    return "in group"
 
 
 @section.register

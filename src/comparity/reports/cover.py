@@ -39,6 +39,7 @@ COLUMNS = {
     "evaluator": "evaluator",
     "query": "query",
     "sensitive": "groups by",
+    "positive": "counts as yes",
 }
 
 
@@ -129,11 +130,18 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     columns = {**data, **_mapping(data.get("columns"))}
     facts = {"files": "; ".join(_files(data.get("files")))}
     facts |= {words: _join_names(columns.get(key)) for key, words in COLUMNS.items()}
+    facts["a score counts as yes"] = said_threshold(columns)
     facts["rows"] = _rows(content)
     facts["groups"] = "; ".join(_groups(content))
     version = provenance.get("comparity") or provenance.get("version")
     facts["software"] = clip(f"comparity {version}") if isinstance(version, str) else ""
     return {name: text for name, text in facts.items() if text}
+
+
+def said_threshold(data: Mapping[str, Any]) -> str:
+    """Return which scores count as yes: ``at least 0.5``, or nothing where decisions were given."""
+    threshold = data.get("threshold")
+    return f"at least {threshold:g}" if isinstance(threshold, int | float) else ""
 
 
 def _files(found: Any) -> Iterator[str]:

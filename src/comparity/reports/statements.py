@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from comparity.inference.gap_tests import RateEstimate
+from comparity.reports.cover import said_threshold
 from comparity.reports.sections import clip, percent, short_id
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
@@ -194,9 +195,14 @@ def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str
     model = _safe(known.get("prediction", "the model's decision"))
     answer = "yes" if first.estimate.name == "true positive rate" else "no"
     return (
-        f"Where {label} is {answer}, {model} is yes for {shares[0]} of 100 {groups[0]} "
-        f"and for {shares[1]} of 100 {groups[1]}. "
+        f"Where {label} is {answer}, {model} is {_said_yes(audit)} for {shares[0]} of 100 "
+        f"{groups[0]} and for {shares[1]} of 100 {groups[1]}. "
     )
+
+
+def _said_yes(audit: Audit) -> str:
+    """Return what a decision is where it is yes; of a score, how large it is."""
+    return said_threshold(_mapping(_mapping(audit.provenance.get("data")).get("columns"))) or "yes"
 
 
 def _pairs_in_words(

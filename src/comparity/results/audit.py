@@ -245,7 +245,11 @@ class Audit(Result):
 
     def with_files(self, *paths: str | Path, notes: tuple[str, ...] = (), **data: Any) -> Audit:
         """Return the audit with the files it was made from, and what else is known of them."""
-        files = [{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths]
+        files = [
+            {"name": Path(part).name, "sha256": file_sha256(part)}
+            for path in paths
+            for part in getattr(path, "paths", (path,))
+        ]
         known = {**self.provenance["data"], **data, "files": files}
         return replace(
             self,

@@ -74,5 +74,8 @@ def _records(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _describe_drop(one: Mapping[str, Any]) -> str:
     columns = one["by_column"] if isinstance(one["by_column"], Mapping) else {}
     listed = ", ".join(f"{visible(str(name))} {count}" for name, count in columns.items())
-    rows = f"{one['rows']} of {one['of']} rows of {visible(str(one['table']))}"
-    return f"{rows} ({listed})"
+    # A file that was written elsewhere may hold anything there.
+    rows, of = (
+        f"{n:,}" if isinstance(n, int) else visible(str(n)) for n in (one["rows"], one["of"])
+    )
+    return f"{rows} of {of} rows of {visible(str(one['table']))} ({listed})"

@@ -41,7 +41,7 @@ from comparity.separation.options import SeparationForm, SeparationOptions, chec
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.typing import Attributes, Column
-from comparity.tables.values import check_groups, qualified
+from comparity.tables.values import check_groups, qualified, yes_values
 
 UNCLUSTERED = "Rows are taken to be independent of each other."
 CLUSTERED = (
@@ -129,9 +129,11 @@ def separation(
     check_classes(options, positive, threshold)
     labels, decisions = as_array(y_true, "y_true"), as_array(y_pred, "y_pred")
     sensitive = named_attributes(sensitive_features)
+    yes = yes_values(positive, threshold)
+    said = {"columns": yes} if yes else {}
     if options.continuous:
         found = NumberedDecisions.of(labels, decisions, sensitive=sensitive, threshold=threshold)
-        return audit_numbers(found, options, positive)
+        return audit_numbers(found, options, positive, **said)
     rows = decision_arrays(
         labels,
         decisions,
@@ -140,7 +142,7 @@ def separation(
         intersection=options.intersection,
         clusters=clusters,
     )
-    return audit_rows(rows, options, positive)
+    return audit_rows(rows, options, positive, **said)
 
 
 def audit_frame(frame: Any, **choices: Any) -> Audit:
@@ -149,9 +151,10 @@ def audit_frame(frame: Any, **choices: Any) -> Audit:
     columns: dict[str, Any] = {"label": form.label, "prediction": form.prediction}
     columns["sensitive"] = list(form.sensitive)
     options = form.narrow(SeparationOptions)
+    yes = yes_values(form.positive, form.threshold)
     if form.continuous:
         numbers = NumberedDecisions.read(frame, **columns, threshold=form.threshold)
-        return audit_numbers(numbers, options, form.positive, columns=columns)
+        return audit_numbers(numbers, options, form.positive, columns=columns | yes)
     rows = read_decisions(
         frame,
         **columns,
@@ -159,7 +162,7 @@ def audit_frame(frame: Any, **choices: Any) -> Audit:
         intersection=form.intersection,
         clusters=form.cluster,
     )
-    return audit_rows(rows, options, form.positive, columns=columns)
+    return audit_rows(rows, options, form.positive, columns=columns | yes)
 
 
 def audit_file(path: str | Path, **choices: Any) -> Audit:

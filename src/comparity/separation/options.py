@@ -49,7 +49,11 @@ class SeparationForm(SeparationOptions):
 
     label: str = column("Column with the decision taken as right.")
     prediction: str = column("Column with the model's decision or score.")
-    positive: Any = choice(None, "The value that means yes, where the columns are not 0 and 1.")
+    positive: Any = choice(
+        None,
+        "The value that means yes, where it is not 1, true or yes; two by a comma if label and "
+        "prediction use different words.",
+    )
     threshold: float | None = choice(
         None, "Smallest score that counts as yes.", allowed="a finite number"
     )

@@ -52,10 +52,10 @@ DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
 NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
 
 
-TRUE_WORDS = ("1", "1.0", "true")
+TRUE_WORDS = ("1", "1.0", "true", "yes")
 
 
-FALSE_WORDS = ("0", "0.0", "false")
+FALSE_WORDS = ("0", "0.0", "false", "no")
 
 
 # Integers that 64 signed bits hold.
@@ -329,6 +329,19 @@ def with_keys(comparisons: Table, items: Table) -> tuple[Table, Table]:
         comparisons.with_frame(comparisons.frame.with_columns(*sides)),
         items.with_frame(items.frame.with_columns(key(items, "item").alias("key"))),
     )
+
+
+def with_places(
+    table: Table, frame: nw.LazyFrame[Any], shared: str
+) -> tuple[nw.LazyFrame[Any], tuple[str, ...]]:
+    """Give evaluators, or clusters, positions on the engine: text for every pair is dear."""
+    known = table.frame.filter(~table.missing(shared)).select(shared)
+    indexed = known.unique().with_row_index(f"{shared}_place", order_by=shared)
+    found = collect_columns(indexed)
+    names = [""] * len(found[shared])
+    for place, name in zip(found[f"{shared}_place"], found[shared].tolist(), strict=True):
+        names[int(place)] = text_of(name)
+    return frame.join(indexed, on=shared, how="left"), tuple(names)
 
 
 def check_option(option: str, found: object, choices: Sequence[object]) -> None:

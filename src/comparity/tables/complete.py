@@ -15,6 +15,7 @@ from typing import Any
 import narwhals as nw
 
 from comparity.tables.frames import collect_columns, is_missing, open_frame, text_of
+from comparity.tables.parts import FileParts
 
 # Columns of comparisons that name items, whatever the layout.
 ITEM_COLUMNS = (
@@ -126,18 +127,23 @@ class CompleteFile:
 
     Attributes
     ----------
-    path : str
+    path : str or FileParts
     gaps : Gaps
     """
 
-    path: str
+    path: str | FileParts
     gaps: Gaps
 
     def __fspath__(self) -> str:
-        return self.path
+        return os.fspath(self.path)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file, or all files of a table in parts."""
+        return self.path.paths if isinstance(self.path, FileParts) else (self.path,)
 
     def read(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         """Return the rows of this file that have no gaps."""
-        kept = self.gaps.drop(frame.to_native(), os.path.basename(self.path))
+        kept = self.gaps.drop(frame.to_native(), os.path.basename(os.fspath(self)))
         rows: nw.LazyFrame[Any] = nw.from_native(kept)
         return rows

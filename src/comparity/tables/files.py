@@ -13,6 +13,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TextIO
@@ -37,9 +38,11 @@ from comparity.tables.frames import (
     in_memory,
     quote_name,
     translate_duckdb,
+    write_in_this_thread,
 )
 from comparity.tables.json_records import relate_records
 from comparity.tables.outputs import replace_file
+from comparity.tables.parts import FileParts
 from comparity.tables.workbooks import WORKBOOKS, read_workbook
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", *WORKBOOKS)
@@ -71,8 +74,8 @@ def read_table(
     ----------
     path : path
         A CSV, TSV, Parquet or JSON lines file, or a workbook such as Excel's with one sheet; text
-        files may be compressed (``.gz``). Of a
-        :class:`~comparity.tables.complete.CompleteFile` rows with gaps are dropped and counted.
+        files may be compressed (``.gz``). :class:`~comparity.tables.parts.FileParts` are read one
+        after the other, of a :class:`~comparity.tables.complete.CompleteFile` rows without gaps.
     allow_remote : bool
         Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
     typed : bool
@@ -94,9 +97,14 @@ def read_table(
     """
     name = os.fspath(path)
     remote = allow_remote and _is_remote(name)
-    with translate_duckdb(name):
-        relation = _relation(name if remote else local_file(name), name, remote=remote, typed=typed)
-        relation = _strip_names(relation)
+    parts: Sequence[str] = getattr(path, "paths", (name,))
+    with translate_duckdb(name if len(parts) == 1 else None):
+        if len(parts) > 1:
+            rows = _parts_relation(parts)
+        else:
+            place = name if remote else local_file(name)
+            rows = _relation(place, name, remote=remote, typed=typed)
+        relation = _strip_names(rows)
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
     return path.read(frame) if isinstance(path, CompleteFile) else frame
 
@@ -119,7 +127,8 @@ def complete_tables(
     for role in sorted(tables, key=lambda one: one != "items"):
         table = tables[role]
         if isinstance(table, str | os.PathLike):
-            kept[role] = CompleteFile(os.fspath(table), gaps)
+            whole = table if isinstance(table, FileParts) else os.fspath(table)
+            kept[role] = CompleteFile(whole, gaps)
             if role == "items":
                 read_table(kept[role])
         else:
@@ -172,6 +181,17 @@ def _relation(source: str, name: str, *, remote: bool, typed: bool) -> Any:
         reader = connection()
         return relate_records(reader, source, name, zipped=zipped, remote=remote, typed=typed)
     raise UnsupportedFileError(name, "".join(suffixes[-2:]), ENDINGS)
+
+
+def _parts_relation(parts: Sequence[str]) -> Any:
+    """Read several files as one table; all have the columns of the first."""
+    relations = [_relation(local_file(one), one, remote=False, typed=False) for one in parts]
+    for name, one in zip(parts, relations, strict=True):
+        if one.columns != relations[0].columns:
+            raise UnreadableFileError(repr(name), f"its columns are not those of {parts[0]!r}")
+    if not parts[0].lower().endswith(".parquet"):
+        return reduce(lambda whole, one: whole.union(one), relations)
+    return _parquet_relation([local_file(one) for one in parts], parts[0])
 
 
 def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: bool) -> Any:
@@ -237,7 +257,7 @@ def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[st
     return [cell or "" for row in headers[first] for cell in row]
 
 
-def _parquet_relation(source: str, name: str) -> Any:
+def _parquet_relation(source: str | list[str], name: str) -> Any:
     reader = connection()
     rows = reader.read_parquet(source, **IGNORE_FOLDERS)
     check_names(_parquet_names(reader, source), name)
@@ -273,7 +293,7 @@ def _short_lines(file: TextIO, name: str) -> Iterator[str]:
         yield line
 
 
-def _parquet_names(reader: Any, source: str) -> list[str]:
+def _parquet_names(reader: Any, source: str | list[str]) -> list[str]:
     """Return the names of columns as a Parquet file, or the first of a pattern, has them."""
     query = "select file_name, name, num_children from parquet_schema(?)"
     rows = reader.execute(query, [source]).fetchall()
@@ -364,7 +384,7 @@ def write_table(
 def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name: str) -> None:
     """Let DuckDB write rows and what is added to them."""
     home = connection()
-    _write_in_this_thread(home)
+    write_in_this_thread(home)
     # DuckDB finds `rows` and `columns` by the names of these variables.
     columns = dict(added)  # noqa: F841
     both = "select * from rows positional join (select * from columns)"
@@ -378,14 +398,3 @@ def _copy_table(rows: Any, added: Mapping[str, Any], part: Path, form: str, name
         code = ERRNO.search(told)
         reason = os.strerror(int(code[1])) if code else told
         raise FileAccessError(name, reason, doing="write") from error
-
-
-def _write_in_this_thread(home: Any) -> None:
-    """Let no thread of its own write files for DuckDB, where it has such threads.
-
-    In version 2.0 a copy that fails or is interrupted waits for them while it holds the lock that
-    they wait for, once in some twenty times, and then not even Ctrl-C ends it.
-    """
-    known = "select name from duckdb_settings() where name = 'async_threads'"
-    if home.execute(known).fetchall():
-        home.execute("set async_threads = 0")

@@ -134,6 +134,17 @@ def collect_columns(frame: nw.LazyFrame[Any]) -> Columns:
     return {name: _as_numpy(eager.get_column(name)) for name in eager.columns}
 
 
+def n_rows(frame: nw.LazyFrame[Any]) -> int:
+    """Count the rows of a frame on its engine."""
+    return int(collect_columns(frame.select(nw.len().alias("n")))["n"][0])
+
+
+def stays_on_engine(frame: nw.LazyFrame[Any]) -> bool:
+    """Say whether a frame lives in an engine that holds more rows than memory does."""
+    engine = frame.implementation
+    return bool(engine.is_duckdb() or engine.is_spark_like())
+
+
 def placed_columns(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> Columns:
     """Bring a frame to numpy whose rows are matched by place with those of another.
 
@@ -244,16 +255,46 @@ def connection() -> Any:
 
 @cache
 def _database() -> Any:
+    # What does not fit would go into a folder .tmp where the command is run.
+    return _open_database(MEMORY, "")
+
+
+def _open_database(memory: str, folder: str) -> Any:
     import duckdb
 
     settings: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
-        "memory_limit": MEMORY,
-        # What does not fit would go into a folder .tmp where the command is run.
-        "temp_directory": "",
+        "memory_limit": memory,
+        "temp_directory": folder,
     }
     return duckdb.connect(":memory:", config=settings)
+
+
+@contextmanager
+def own_database(memory: int, folder: Path) -> Iterator[Any]:
+    """Let this thread read files by a database of its own, which may write into a folder.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes that the database may take.
+    folder : Path
+        Where it writes what does not fit.
+    """
+    before = getattr(_thread, "connection", None)
+    database = _open_database(f"{memory}B", str(folder))
+    _thread.connection = database.cursor()
+    for setting in ("enable_progress_bar = true", "enable_progress_bar_print = false"):
+        _thread.connection.execute(f"set {setting}")
+    try:
+        yield _thread.connection
+    finally:
+        _thread.connection.close()
+        database.close()
+        del _thread.connection
+        if before is not None:
+            _thread.connection = before
 
 
 def in_memory(arrays_for_comparity: dict[str, Any], home: Any = None) -> nw.LazyFrame[Any]:
@@ -278,3 +319,14 @@ def quote_text(text: str) -> str:
     """Return a text as SQL has it."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
+
+
+def write_in_this_thread(home: Any) -> None:
+    """Let no thread of its own write files for DuckDB, where it has such threads.
+
+    In version 2.0 a copy that fails or is interrupted waits for them while it holds the lock that
+    they wait for, once in some twenty times, and then not even Ctrl-C ends it.
+    """
+    known = "select name from duckdb_settings() where name = 'async_threads'"
+    if home.execute(known).fetchall():
+        home.execute("set async_threads = 0")

@@ -230,8 +230,8 @@ def binary(
 ) -> NDArray[np.bool_]:
     """Say which of the distinct values of a label or prediction are positive.
 
-    0, 1, true and false are understood (in any case); with `positive`, that value is positive and
-    every other one negative. Where `classes` can be judged, too, an error says so.
+    0, 1, true, false, yes and no are understood (in any case); with `positive`, that value is
+    positive and every other one negative. Where `classes` can be judged, too, an error says so.
     """
     if positive is not None and positive in values:
         return np.array([value == positive for value in values], dtype=bool)
@@ -257,13 +257,11 @@ def positives(
     positive: object,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Say which distinct labels and which distinct predictions are positive."""
-    wanted = None if positive is None else text_of(positive)
-    if wanted is not None and wanted not in {*labels, *predictions}:
-        raise UnknownPositiveError(positive, names, [*labels, *predictions])
+    words = _positive_words(positive, (labels, predictions), names)
     truths = []
-    for values, other, name, role in (
-        (labels, predictions, names[0], "label"),
-        (predictions, labels, names[1], "prediction"),
+    for wanted, values, other, name, role in (
+        (words[0], labels, predictions, names[0], "label"),
+        (words[1], predictions, labels, names[1], "prediction"),
     ):
         # A column that never says the positive value is all negative if it uses the other's words.
         if wanted is not None and wanted not in values and set(values) <= set(other):
@@ -271,6 +269,52 @@ def positives(
         else:
             truths.append(binary(values, name, role=role, positive=wanted, classes=True))
     return truths[0], truths[1]
+
+
+def _positive_words(
+    positive: object, columns: tuple[list[str], list[str]], names: tuple[str, str]
+) -> tuple[str | None, str | None]:
+    """Return the positive word of labels and that of predictions: one for both, or one of each."""
+    if positive is None:
+        return None, None
+    either = {*columns[0], *columns[1]}
+    words = positive_words(positive)
+    if len(words) == 2 and not (isinstance(positive, str) and positive in either):
+        for word, values, name in zip(words, columns, names, strict=True):
+            if word not in values:
+                raise UnknownPositiveError(word, (name,), values)
+        return words[0], words[1]
+    word = text_of(positive)
+    if word not in either:
+        raise UnknownPositiveError(positive, names, [*columns[0], *columns[1]])
+    return word, word
+
+
+def positive_words(positive: object) -> list[str]:
+    """Return the words that mean yes: one, or that of labels and that of decisions.
+
+    Examples
+    --------
+    >>> positive_words("good"), positive_words("yes, hired"), positive_words(["yes", "hired"])
+    (['good'], ['yes', 'hired'], ['yes', 'hired'])
+    """
+    if isinstance(positive, list | tuple):
+        return [text_of(word) for word in positive]
+    text = text_of(positive)
+    words = [word.strip() for word in text.split(",")]
+    return words if len(words) == 2 and all(words) else [text]
+
+
+def yes_values(positive: object, threshold: float | None) -> dict[str, Any]:
+    """Return what counted as yes, where somebody said it, for the record.
+
+    Examples
+    --------
+    >>> yes_values(None, None), yes_values(("yes", "hired"), None), yes_values(None, 0.5)
+    ({}, {'positive': ['yes', 'hired']}, {'threshold': 0.5})
+    """
+    told: dict[str, Any] = {} if positive is None else {"positive": positive_words(positive)}
+    return told if threshold is None else {**told, "threshold": float(threshold)}
 
 
 def check_lengths(arrays: Mapping[str, NDArray[Any]]) -> None:

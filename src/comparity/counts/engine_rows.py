@@ -1,0 +1,130 @@
+"""Judgments on the engine their tables live in, each with the kind of judgment that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.running import HIT, MISS, TIE
+from comparity.counts.wide import SIDES
+from comparity.tables.columns import Table
+from comparity.tables.frames import collect_columns
+from comparity.tables.held import HeldFrame
+
+ORDERS = 3
+"""The model agrees, ties or disagrees."""
+
+
+class KnownItems(NamedTuple):
+    """What is known of items and evaluators, to be put beside each comparison."""
+
+    items: HeldFrame
+    judges: HeldFrame | None
+
+    @classmethod
+    def of(cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any]) -> KnownItems:
+        """Work out the profile of each item, and short names of items and evaluators.
+
+        DuckDB groups by whole numbers much faster than by text. Spark would number rows in one
+        place, so that ids stay what they are.
+        """
+        groups = [name for name in profiles.collect_schema().names() if name != "profile"]
+        score, profile = items.number("score"), nw.col("profile").cast(nw.Int32)
+        known = items.frame.join(profiles, on=groups).select("key", profile, score.alias("score"))
+        judges = None
+        if "evaluator" in comparisons.columns:
+            there = comparisons.frame.filter(~comparisons.missing("evaluator"))
+            judges = there.select("evaluator").unique()
+        if items.frame.implementation.is_duckdb():
+            known = _number(known, "place")
+            judges = None if judges is None else _number(judges, "judge", "order by evaluator")
+        else:
+            known = known.with_columns(nw.col("key").alias("place"))
+            judges = (
+                None if judges is None else judges.with_columns(nw.col("evaluator").alias("judge"))
+            )
+        return cls(HeldFrame(known), None if judges is None else HeldFrame(judges))
+
+    def join(self, comparisons: Table, n_profiles: int) -> nw.LazyFrame[Any]:
+        """Return the items, the evaluator and the kind of each comparison."""
+        frame = comparisons.frame
+        for side in SIDES:
+            names = ("key", "place", "score", "profile")
+            own = [nw.col(name).alias(f"{side}_{name}") for name in names]
+            frame = frame.join(self.items.frame.select(*own), on=f"{side}_key", how="left")
+        if self.judges is not None:
+            frame = frame.join(self.judges.frame, on="evaluator", how="left")
+        better, worse = nw.col("better_score"), nw.col("worse_score")
+        missed = nw.when(better == worse).then(nw.lit(TIE)).otherwise(nw.lit(MISS))
+        order = nw.when(better > worse).then(nw.lit(HIT)).otherwise(missed)
+        profiles = nw.col("better_profile") * n_profiles + nw.col("worse_profile")
+        tied = comparisons.truth("tied") if "tied" in comparisons.columns else nw.lit(0)
+        return frame.select(
+            nw.col("better_place").alias("better"),
+            nw.col("worse_place").alias("worse"),
+            (profiles * ORDERS + order).cast(nw.Int16).alias("kind"),
+            tied.cast(nw.Int8).alias("tied"),
+            *([] if self.judges is None else [nw.col("judge").alias("evaluator")]),
+        )
+
+
+def _number(frame: nw.LazyFrame[Any], name: str, order: str = "") -> nw.LazyFrame[Any]:
+    """Give rows of DuckDB numbers, in whatever order by default."""
+    native: Any = frame.to_native()
+    rows: nw.LazyFrame[Any] = nw.from_native(
+        native.project(f"*, (row_number() over ({order}))::integer as {name}")
+    )
+    return rows
+
+
+def tally_kinds(rows: nw.LazyFrame[Any]) -> dict[str, NDArray[np.int64]]:
+    """Count judgments by kind, and those whose items or evaluator are not known."""
+    columns = rows.collect_schema().names()
+    unjudged = nw.col("evaluator").is_null() if "evaluator" in columns else nw.lit(False)
+    flags = {
+        "unknown": nw.col("better").is_null() | nw.col("worse").is_null(),
+        "same": nw.col("better") == nw.col("worse"),
+        "unjudged": unjudged,
+    }
+    marked = rows.select(
+        "kind", "tied", **{name: one.cast(nw.Int32) for name, one in flags.items()}
+    )
+    grouped = marked.group_by("kind", "tied").agg(
+        nw.len().alias("n"), *(nw.col(name).sum() for name in flags)
+    )
+    found = collect_columns(grouped)
+    return {
+        name: np.array([-1 if one is None else one for one in column.tolist()]).astype(np.int64)
+        for name, column in found.items()
+    }
+
+
+def touched_items(rows: nw.LazyFrame[Any], n_profiles: int) -> nw.LazyFrame[Any]:
+    """Return every judgment twice, once for each of its items, with the profile of that."""
+    judge = [name for name in rows.collect_schema().names() if name == "evaluator"]
+    profiles = nw.col("kind") // ORDERS
+    return nw.concat(
+        [
+            rows.select(nw.col(side).alias("item"), own.alias("own"), "kind", *judge)
+            for side, own in zip(
+                SIDES, (profiles // n_profiles, profiles % n_profiles), strict=True
+            )
+        ]
+    )
+
+
+def count_kinds(rows: nw.LazyFrame[Any], *cluster: str) -> nw.LazyFrame[Any]:
+    """Count the judgments of each kind in each cluster."""
+    return rows.group_by(*cluster, "kind").agg(nw.len().alias("n"))
+
+
+def recode(code: nw.Expr, to: Mapping[int, float]) -> nw.Expr:
+    """Return what each of few codes stands for."""
+    found: nw.Expr = nw.lit(next(iter(to.values())))
+    for one, value in [*to.items()][1:]:
+        found = nw.when(code == one).then(nw.lit(value)).otherwise(found)
+    return found

@@ -1,0 +1,360 @@
+r"""Moments of judged pairs, summed on the engine the tables live in: no pair leaves it.
+
+The variance of shared pairs is a sum over clusters (items, pairs of items, evaluators, and items
+and pairs within evaluators) of squares of what each cluster holds, and the hypothesised gap enters
+afterwards (:mod:`comparity.counts.running`). So each sort of cluster takes a group-by of (cluster,
+kind of judgment), and a join of its result with itself by the cluster: the products
+
+.. math:: M_{kl} = \sum_{c} n_{ck} n_{cl}
+
+come back, one number for every two kinds :math:`k, l`. They are whole numbers on every engine. An
+unordered pair of items holds two kinds at most, one for each order in which it was judged, so that
+its products take no join.
+
+Tables of many rows only are summed in this way; what is asked, and what comes out, is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.engine_rows import (
+    ORDERS,
+    KnownItems,
+    count_kinds,
+    recode,
+    tally_kinds,
+    touched_items,
+)
+from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.ledger import Attribute, attributes_of
+from comparity.counts.pairs import PairCounts
+from comparity.counts.running import (
+    HIT,
+    MOST_KINDS,
+    JudgmentKind,
+    RunningMoments,
+    RunningPairs,
+)
+from comparity.counts.wide import Asked, explain_joined
+from comparity.errors import EmptyTableError
+from comparity.tables.columns import Table
+from comparity.tables.frames import collect_columns, n_rows
+from comparity.tables.held import HeldFrame
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+MOST_WHOLE = 1.5e9
+"""The square of twice as many judgments is the largest product that 64 bits hold."""
+
+FEW_SUMS = 10**6
+"""So many sums of items are brought to memory to be cubed, which the engine takes long for."""
+
+MOST_AT_ONCE = 32
+"""So many gaps are asked of the items in one query."""
+
+
+def count_on_engine(
+    comparisons: Table,
+    items: Table,
+    asked: Asked,
+    list_pairs: Callable[[], Mapping[str, PairCounts | JudgedPairs]],
+) -> dict[str, PairCounts | RunningPairs] | None:
+    """Count comparisons of items that have their own table, and sum up what they share.
+
+    Parameters
+    ----------
+    comparisons, items : Table
+        With keys to join them by, on one engine; the items have been checked.
+    asked : Asked
+        Groups, not numbers; no clusters beside evaluators.
+    list_pairs : callable
+        Counts the same pairs in memory, for the permutation of few items.
+
+    Returns
+    -------
+    dict of str to PairCounts or RunningPairs
+        One for each attribute; nothing where there are too many kinds of judgments.
+    """
+    groups = [*asked.groups]
+    profiles = items.frame.select(*groups).unique().with_row_index("profile", order_by=groups)
+    found = collect_columns(profiles)
+    n_profiles = len(found["profile"])
+    if ORDERS * n_profiles**2 > MOST_KINDS:
+        return None
+    order = np.argsort(found["profile"].astype(np.int64))
+    attributes = attributes_of(
+        {name: found[ours][order] for ours, name in asked.groups.items()},
+        continuous=False,
+        intersection=asked.intersection,
+        table="items",
+    )
+    judged = _Judgments.of(comparisons, items, profiles, n_profiles)
+    moments = judged.moments(attributes)
+    counts = {
+        name: RunningPairs(
+            moments=moments,
+            name=name,
+            attribute=attribute,
+            by_evaluator=judged.by_evaluator,
+            item_cubes=judged.item_cubes,
+            list_pairs=partial(_listed, list_pairs, judged, name),
+        )
+        for name, attribute in attributes.items()
+    }
+    if asked.design == "auto" and not moments.repeats:
+        return {name: one.fresh_counts() for name, one in counts.items()}
+    return dict(counts)
+
+
+def _listed(
+    list_pairs: Callable[[], Mapping[str, PairCounts | JudgedPairs]],
+    judged: _Judgments,
+    name: str,
+    most: int,
+) -> JudgedPairs | None:
+    """Return single pairs, where there are few different ones."""
+    if judged.n_different() > most:
+        return None
+    found = list_pairs()[name]
+    assert isinstance(found, JudgedPairs), "a shared design keeps pairs"
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judgments:
+    """Ordered judgments on their engine, by items, evaluator and kind.
+
+    Attributes
+    ----------
+    rows : HeldFrame
+        Columns ``better``, ``worse``, perhaps ``evaluator``, and ``kind``.
+    by_item : HeldFrame
+        Judgments of each kind that touch each item: ``item``, ``own`` (its profile), ``kind``, n.
+    by_judge : HeldFrame or None
+        The same of each evaluator.
+    n_profiles : int
+    kinds : mapping of int to int
+        Judgments by kind.
+    ties : mapping of (int, int) to int
+        Tied judgments by profiles.
+    """
+
+    rows: HeldFrame
+    by_item: HeldFrame
+    by_judge: HeldFrame | None
+    n_profiles: int
+    kinds: Mapping[int, int]
+    ties: Mapping[tuple[int, int], int]
+
+    @classmethod
+    def of(
+        cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
+    ) -> _Judgments:
+        """Join comparisons with what the items are, and refuse what cannot be counted."""
+        known = KnownItems.of(comparisons, items, profiles)
+        joined = HeldFrame(known.join(comparisons, n_profiles))
+        found = tally_kinds(joined.frame)
+        if not len(found["n"]):
+            raise EmptyTableError(comparisons.name)
+        lost = any(found[name].any() for name in ("unknown", "same", "unjudged"))
+        if lost or (found["tied"] == -1).any():
+            explain_joined(comparisons, items)
+        kinds: dict[int, int] = {}
+        ties: dict[tuple[int, int], int] = {}
+        columns = (found[name].tolist() for name in ("kind", "tied", "n"))
+        for kind, tied, n in zip(*columns, strict=True):
+            if tied == 1:
+                pair = divmod(kind // ORDERS, n_profiles)
+                ties[pair] = ties.get(pair, 0) + n
+            else:
+                kinds[kind] = n
+        rows = joined
+        if ties:
+            rows = HeldFrame(joined.frame.filter(nw.col("tied") == 0))
+        has_judges = "evaluator" in comparisons.columns
+        return cls(
+            rows=rows,
+            by_item=HeldFrame(count_kinds(touched_items(rows.frame, n_profiles), "item", "own")),
+            by_judge=HeldFrame(count_kinds(rows.frame, "evaluator")) if has_judges else None,
+            n_profiles=n_profiles,
+            kinds=dict(sorted(kinds.items())),
+            ties=ties,
+        )
+
+    @property
+    def n(self) -> int:
+        return sum(self.kinds.values())
+
+    def moments(self, attributes: Mapping[str, Attribute]) -> RunningMoments:
+        """Sum up every sort of cluster."""
+        pairs, cubes = self._pair_products()
+        nothing = np.zeros((len(self.kinds), len(self.kinds)))
+        found = RunningMoments(
+            kinds=[self._kind_of(code) for code in self.kinds],
+            judgments=np.array([*self.kinds.values()], dtype=np.float64),
+            items=self._products(self.by_item.frame, "item"),
+            pairs=pairs,
+            evaluators=nothing,
+            evaluator_items=nothing,
+            evaluator_pairs=nothing,
+            cubes=cubes,
+            ties=dict(self.ties),
+        )
+        if self.by_judge is not None:
+            self._add_evaluators(found, self.by_judge.frame)
+        self._see_items(found, attributes)
+        return found
+
+    def _add_evaluators(self, found: RunningMoments, by_judge: nw.LazyFrame[Any]) -> None:
+        judges = by_judge.select(nw.col("evaluator").n_unique().alias("n"))
+        found.n_evaluators = int(collect_columns(judges)["n"][0]) if self.kinds else 0
+        touched = touched_items(self.rows.frame, self.n_profiles)
+        within = HeldFrame(count_kinds(touched, "item", "evaluator"))
+        found.evaluators = self._products(by_judge, "evaluator")
+        found.evaluator_items = self._products(within.frame, "item", "evaluator")
+        found.evaluator_pairs, found.cubes = self._pair_products("evaluator")
+
+    def _kind_of(self, code: int) -> JudgmentKind:
+        profiles, order = divmod(code, ORDERS)
+        return JudgmentKind(*divmod(profiles, self.n_profiles), order)
+
+    def _place(self, codes: Codes) -> Codes:
+        """Return the position of kinds among those that occur."""
+        return np.searchsorted(np.array([*self.kinds], dtype=np.int64), codes.astype(np.int64))
+
+    def _whole(self, column: str) -> nw.Expr:
+        """Return counts as numbers whose products do not overflow."""
+        return nw.col(column).cast(nw.Int64 if self.n < MOST_WHOLE else nw.Float64)
+
+    def _products(self, sums: nw.LazyFrame[Any], *cluster: str) -> Floats:
+        """Sum up the products of what clusters hold of every two kinds."""
+        one = sums.select(*cluster, "kind", self._whole("n").alias("n"))
+        two = one.select(*cluster, nw.col("kind").alias("other"), nw.col("n").alias("m"))
+        crossed = one.join(two, on=[*cluster], how="inner")
+        products = crossed.select("kind", "other", (nw.col("n") * nw.col("m")).alias("nm"))
+        found = collect_columns(products.group_by("kind", "other").agg(nw.col("nm").sum()))
+        matrix = np.zeros((len(self.kinds), len(self.kinds)))
+        matrix[self._place(found["kind"]), self._place(found["other"])] = found["nm"]
+        return matrix
+
+    def _pair_products(self, *shared: str) -> tuple[Floats, Floats]:
+        """Return the products over unordered pairs, and the cubes of both orders by kind."""
+        swapped = nw.col("worse") < nw.col("better")
+        code, size = nw.col("kind"), self.n_profiles
+        better, worse = code // ORDERS // size, code // ORDERS % size
+        mirrored = (worse * size + better) * ORDERS + (HIT - code % ORDERS)
+        sided = self.rows.frame.select(
+            *shared,
+            nw.when(swapped).then(nw.col("worse")).otherwise(nw.col("better")).alias("low"),
+            nw.when(swapped).then(nw.col("better")).otherwise(nw.col("worse")).alias("high"),
+            nw.when(swapped).then(mirrored).otherwise(code).alias("forth"),
+            nw.when(swapped).then(nw.lit(0)).otherwise(nw.lit(1)).alias("n"),
+            nw.when(swapped).then(nw.lit(1)).otherwise(nw.lit(0)).alias("m"),
+        )
+        sums = sided.group_by("low", "high", "forth", *shared).agg(nw.col("n", "m").sum())
+        n, m = self._whole("n"), self._whole("m")
+        powers = {"nn": n * n, "nm": n * m, "mm": m * m, "nnn": n * n * n, "mmm": m * m * m}
+        found = collect_columns(
+            sums.select("forth", **powers).group_by("forth").agg(nw.col(*powers).sum())
+        )
+        return self._spread(found)
+
+    def _spread(self, found: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats]:
+        """Put sums by the kind of pairs in one order where both of their kinds are."""
+        size, forth = self.n_profiles, found["forth"].astype(np.int64)
+        better, worse = np.divmod(forth // ORDERS, size)
+        back = (worse * size + better) * ORDERS + (HIT - forth % ORDERS)
+        full = np.zeros((MOST_KINDS, MOST_KINDS))
+        cubes = np.zeros(MOST_KINDS)
+        for rows, columns, name in (
+            (forth, forth, "nn"),
+            (forth, back, "nm"),
+            (back, forth, "nm"),
+            (back, back, "mm"),
+        ):
+            np.add.at(full, (rows, columns), found[name].astype(np.float64))
+        np.add.at(cubes, forth, found["nnn"].astype(np.float64))
+        np.add.at(cubes, back, found["mmm"].astype(np.float64))
+        known = [*self.kinds]
+        return full[np.ix_(known, known)], cubes[known]
+
+    def _see_items(self, found: RunningMoments, attributes: Mapping[str, Attribute]) -> None:
+        """Count items, by group and by cell, and the uses of the one that is used most."""
+        uses = self.by_item.frame.group_by("item", "own").agg(nw.col("n").sum())
+        by_profile = collect_columns(
+            uses.group_by("own").agg(nw.len().alias("items"), nw.col("n").max().alias("most"))
+        )
+        own, items = (by_profile[name].astype(np.int64) for name in ("own", "items"))
+        found.n_items = int(items.sum())
+        found.most_uses = int(by_profile["most"].max(initial=0))
+        for name, attribute in attributes.items():
+            assert attribute.codes is not None, "groups, not numbers"
+            for code, n in zip(attribute.codes[own].tolist(), items.tolist(), strict=True):
+                key = (name, attribute.names[code])
+                found.seen[key] = found.seen.get(key, 0) + n
+            cell, cells = found.cells_of(attribute)
+            for code, n in self._items_by_cell(cell).items():
+                found.seen[name, *cells[code]] = n
+
+    def _items_by_cell(self, cell: Codes) -> dict[int, int]:
+        """Count the items of each cell; `cell` is that of every kind."""
+        if not self.kinds:
+            return {}
+        place = recode(nw.col("kind"), dict(zip(self.kinds, cell.tolist(), strict=True)))
+        once = self.by_item.frame.select("item", place.alias("cell")).unique()
+        found = collect_columns(once.group_by("cell").agg(nw.len().alias("n")))
+        codes, items = (found[name].astype(np.int64).tolist() for name in ("cell", "n"))
+        return dict(zip(codes, items, strict=True))
+
+    def n_different(self) -> int:
+        """Count what stays of the judgments where equal ones are one."""
+        return n_rows(self.rows.frame.unique())
+
+    def by_evaluator(self) -> Floats:
+        """Return what each evaluator holds, of shape (evaluators, kinds), where these are few."""
+        assert self.by_judge is not None
+        return self._held(self.by_judge.frame, "evaluator")
+
+    def _held(self, sums: nw.LazyFrame[Any], cluster: str) -> Floats:
+        """Bring what each of a few clusters holds to memory, in the order of their names."""
+        found = collect_columns(sums)
+        names, place = np.unique(found[cluster], return_inverse=True)
+        held = np.zeros((len(names), len(self.kinds)))
+        held[place.reshape(-1), self._place(found["kind"])] = found["n"]
+        return held
+
+    def item_cubes(self, weights: Floats) -> Floats:
+        """Return the sums over items of the cubes of weighted sums of what each holds."""
+        if n_rows(self.by_item.frame) <= FEW_SUMS:
+            cubes: Floats = ((self._held(self.by_item.frame, "item") @ weights.T) ** 3).sum(axis=0)
+            return cubes
+        starts = range(0, len(weights), MOST_AT_ONCE)
+        found = [self._cubes(weights[start : start + MOST_AT_ONCE]) for start in starts]
+        return np.concatenate([np.zeros(0), *found])
+
+    def _cubes(self, weights: Floats) -> Floats:
+        """Take the cubes on the engine, an expression for each gap."""
+        held = {
+            f"kind{code}": nw.when(nw.col("kind") == code).then(nw.col("n")).otherwise(nw.lit(0))
+            for code in self.kinds
+        }
+        sums = self.by_item.frame.select("item", **held).group_by("item").agg(nw.col(*held).sum())
+        gaps = {
+            f"gap{place}": nw.sum_horizontal(
+                *(nw.col(name) * weight for name, weight in zip(held, row.tolist(), strict=True))
+            )
+            for place, row in enumerate(weights)
+        }
+        added = sums.select(**gaps)
+        cubes = [(nw.col(name) * nw.col(name) * nw.col(name)).sum().alias(name) for name in gaps]
+        found = collect_columns(added.select(*cubes))
+        return np.array([float(found[name][0] or 0.0) for name in gaps])

@@ -1,0 +1,173 @@
+"""How much memory a question may take, where what does not fit goes, and how far it has come.
+
+Nothing heavy is imported at the top, because ``--help`` reads this module.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from comparity.errors import FileAccessError, OptionError
+
+UNITS = {
+    **{"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12},
+    **{"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12},
+    **{"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40},
+}
+SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*")
+
+LEAST_MEMORY = 10**9
+"""The interpreter, its libraries and one block of rows take nearly half of this."""
+
+OWN_SHARE = 5 * 10**8
+"""What the interpreter and its libraries take of the memory, beside the engine."""
+
+NOBODY_KNOWS = 2**34
+"""What is taken for the memory of a machine that does not tell."""
+
+# Where the limit of a container is told, by version 2 and version 1 of control groups.
+CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def read_size(text: str) -> int:
+    """Return a size in bytes, such as ``"4GB"`` (10^9) or ``"4GiB"`` (2^30).
+
+    Examples
+    --------
+    >>> read_size("4GB"), read_size("1.5 GiB")
+    (4000000000, 1610612736)
+    """
+    found = SIZE.fullmatch(text)
+    if found is None or found[2].lower() not in UNITS:
+        raise OptionError("memory", text, ["a size such as 4GB or 512MiB"])
+    return int(float(found[1]) * UNITS[found[2].lower()])
+
+
+def machine_memory() -> int:
+    """Return the memory of the machine, or of the container it is run in, in bytes."""
+    if not hasattr(os, "sysconf"):
+        return NOBODY_KNOWS
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    told = [Path(one).read_text() for one in CONTAINER_LIMITS if os.access(one, os.R_OK)]
+    return min([whole, *(int(text) for text in told if text.strip().isdigit())])
+
+
+@dataclass(slots=True)
+class Work:
+    """What an engine is doing at present, for whoever shows it.
+
+    Attributes
+    ----------
+    connection : object
+        The connection of DuckDB that is asked how far it is.
+    rows : int
+        Rows that are read in one pass; 0 where nobody knows.
+    began : float
+        When the pass began.
+    """
+
+    connection: Any = None
+    rows: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def begin(self, rows: int) -> None:
+        """Begin a pass over some rows."""
+        self.rows, self.began = rows, time.monotonic()
+
+    def share(self) -> float | None:
+        """Return how much of the pass is done; nothing where the engine does not say."""
+        told = -1.0 if self.connection is None else self.connection.query_progress()
+        return None if told <= 0 else min(told / 100, 1.0)
+
+    def words(self) -> str:
+        """Say how much is done, how fast, and how long the rest takes at that pace."""
+        share = self.share()
+        if share is None:
+            return ""
+        seconds = max(time.monotonic() - self.began, 1e-3)
+        left = seconds * (1 - share) / share
+        pace = f" {self.rows * share / seconds:,.0f} rows/s," if self.rows else ""
+        return f"{share:.0%},{pace} {left:,.0f} s left"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryLimits:
+    """What a question may take.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes.
+    folder : Path or None
+        Where what does not fit is written; the folder is gone when the question is answered.
+    work : Work
+        How far it is.
+    """
+
+    memory: int
+    folder: Path | None = None
+    work: Work = field(default_factory=Work)
+
+    def holds(self, rows: int, bytes_per_row: int) -> bool:
+        """Say whether so many rows fit."""
+        return rows * bytes_per_row <= self.memory
+
+
+_limits: ContextVar[MemoryLimits | None] = ContextVar("limits", default=None)
+
+
+def current_limits() -> MemoryLimits:
+    """Return the limits of the question that is being answered; half of the machine by default."""
+    return _limits.get() or MemoryLimits(memory=machine_memory() // 2)
+
+
+@contextmanager
+def limited(
+    memory: int | str | None = None, spill: str | os.PathLike[str] | None = None
+) -> Iterator[MemoryLimits]:
+    """Let questions that are asked inside take so much memory and no more.
+
+    Files that are read inside may be larger than that: what does not fit is written to a folder
+    inside `spill`, which is removed at the end, also after an error or Ctrl-C.
+
+    Parameters
+    ----------
+    memory : int or str, optional
+        Bytes, or a size such as ``"4GB"``; half of the memory of the machine by default.
+    spill : path, optional
+        The folder; that of the system for temporary files by default.
+    """
+    wanted = read_size(memory) if isinstance(memory, str) else memory or machine_memory() // 2
+    if wanted < LEAST_MEMORY:
+        raise OptionError("memory", memory, [f"{LEAST_MEMORY / 1e9:g}GB or more"])
+    from comparity.tables.frames import own_database
+
+    folder = _make_folder(spill)
+    try:
+        with own_database(max(wanted - OWN_SHARE, wanted // 2), folder) as connection:
+            limits = MemoryLimits(memory=wanted, folder=folder, work=Work(connection))
+            token = _limits.set(limits)
+            try:
+                yield limits
+            finally:
+                _limits.reset(token)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_folder(spill: str | os.PathLike[str] | None) -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="comparity-", dir=spill))
+    except OSError as error:
+        name = os.fspath(spill or tempfile.gettempdir())
+        raise FileAccessError(name, error.strerror or str(error), doing="make") from error
