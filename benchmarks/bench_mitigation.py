@@ -2,9 +2,10 @@
 
 ``python benchmarks/bench_mitigation.py`` runs all data sets and 10 splits (about 20 minutes of a
 core) and prints the tables; ``--data german,crime --splits 3`` runs a part. A method on a split of
-a data set is one file in ``build/mitigation/``, and what is there is not run again: stop and go on
-as you like, or run data sets in several processes. ``--whose ours`` runs our methods alone, and
-``--no-run`` nothing at all. ``--docs`` writes tables and picture into the documentation.
+a data set is one file in ``build/mitigation/`` (``--keep FOLDER``), and what is there is not run
+again: stop and go on as you like, or run data sets in several processes. ``--whose ours`` runs our
+methods alone, and ``--no-run`` nothing at all. ``--docs`` writes tables and picture into the
+documentation. Methods are developed on other splits (``--first 100``), never on those of the page.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +84,16 @@ def run_method(method: Method, train: Part, test: Part) -> list[dict[str, Any]]:
     return found
 
 
-def run_split(name: str, number: int, whose: str, *, only_read: bool) -> list[dict[str, Any]]:
+def run_split(name: str, number: int, whose: str, asked: Any) -> list[dict[str, Any]]:
     """Return what our methods, or those of others, come to on one split; run what is missing."""
     parts: tuple[Part, Part] | None = None
     rows: list[dict[str, Any]] = []
     for method in METHODS:
-        few = method.most_splits is not None and number >= method.most_splits
-        if few or (method.package == OURS) is not (whose == "ours"):
+        if (method.package == OURS) is not (whose == "ours"):
             continue
         told = f"{name}_{number}_{method.package}_{method.name.strip()}.json".replace(" ", "_")
-        file = FOLDER / told
-        if not file.exists() and only_read:
+        file = asked.keep / told
+        if not file.exists() and asked.no_run:
             continue
         if not file.exists():
             parts = split(name, number) if parts is None else parts
@@ -100,6 +101,7 @@ def run_split(name: str, number: int, whose: str, *, only_read: bool) -> list[di
             found = [] if none else run_method(method, *parts)
             known = [{"data": name, "split": number, **row} for row in found]
             file.write_text(json.dumps(known), encoding="utf-8")
+            print(f"{core_seconds():7.1f} s {file.stem}", file=sys.stderr, flush=True)
         rows += json.loads(file.read_text(encoding="utf-8"))
     return rows
 
@@ -109,16 +111,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=",".join(SOURCES))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--whose", default="ours,others")
+    parser.add_argument("--keep", type=Path, default=FOLDER)
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--docs", action="store_true")
     asked = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    asked.keep.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
-    for number in range(asked.splits):
+    for number in range(asked.first, asked.first + asked.splits):
         for name in asked.data.split(","):
             for whose in asked.whose.split(","):
-                rows += run_split(name, number, whose, only_read=asked.no_run)
+                rows += run_split(name, number, whose, asked)
     tell(rows, docs=asked.docs)
 
 

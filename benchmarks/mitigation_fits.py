@@ -47,12 +47,9 @@ class Method:
         What it is measured for.
     fit : callable
         From training rows to models.
-    most_splits : int or None
-        Run on the first so many splits only.
     """
 
     name: str
     package: str
     families: tuple[str, ...]
     fit: Callable[[Part], Iterator[Fit]]
-    most_splits: int | None = None

@@ -33,6 +33,8 @@ TRAINED_FOR = {
     "FairRegressor": "cross-group, squared error",
     "group_shift": "cross-group",
     "group_shift, regression": "cross-group, squared error",
+    "group_thresholds, parity": "demographic parity",
+    "group_thresholds, odds": "equalized odds",
 }
 """The notion that a slack of ours is about, by method."""
 

@@ -8,8 +8,11 @@ the group among them; the base learner of the others is scikit-learn's logistic 
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +27,11 @@ from mitigation_regression import (
     smooth_penalty,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 from comparity import FairRanker, MetaFairClassifier
 from comparity.training.group_shift import group_shift
+from comparity.training.group_thresholds import group_thresholds
 from comparity.training.score_transforms import match_histograms
 from comparity.training.weigh import fair_balance, reweighing
 
@@ -106,11 +111,34 @@ def meta_fair(train: Part) -> Iterator[Fit]:
         )
 
 
+def by_group(train: Part) -> Iterator[Fit]:
+    """Logistic regression of each group by itself."""
+    models = [learner().fit(train.X[of], train.y[of]) for of in members(train)]
+
+    def score(rows: Part) -> Floats:
+        found = np.empty(len(rows.y))
+        for model, of in zip(models, members(rows), strict=True):
+            found[of] = model.predict_proba(rows.X[of])[:, 1]
+        return found
+
+    yield Fit(decide=lambda rows: (score(rows) > 0.5).astype(float), score=score)
+
+
+def members(rows: Part) -> list[Any]:
+    """Return the rows of both groups."""
+    return [rows.group == 0, rows.group == 1]
+
+
+def unseen_scores(train: Part) -> Floats:
+    """Return scores of training rows by regressions that were not trained on them."""
+    found: Floats = cross_val_predict(learner(), train.X, train.y, method="decision_function")
+    return found
+
+
 def shifted(train: Part) -> Iterator[Fit]:
     """Logistic regression whose scores are shifted by group."""
-    model = learner().fit(train.X, train.y)
+    model, scores = learner().fit(train.X, train.y), unseen_scores(train)
     for slack in SLACKS:
-        scores = model.decision_function(train.X)
         found = group_shift(train.y, scores, sensitive_features=train.group, slack=slack)
 
         def score(rows: Part, found: Any = found) -> Floats:
@@ -120,6 +148,30 @@ def shifted(train: Part) -> Iterator[Fit]:
             return moved
 
         yield Fit(strength=slack, slack=slack, **with_cut(score, train))
+
+
+def decided(goal: str) -> Callable[[Part], Iterator[Fit]]:
+    """Return logistic regression with a threshold for each group; scores are what is above it."""
+
+    def fit(train: Part) -> Iterator[Fit]:
+        model, scores = learner().fit(train.X, train.y), unseen_scores(train)
+        for slack in SLACKS:
+            found = group_thresholds(
+                train.y, scores, sensitive_features=train.group, goal=goal, slack=slack
+            )
+            cuts = np.array([found.thresholds[name] for name in found.groups])
+
+            def score(rows: Part, cuts: Floats = cuts) -> Floats:
+                return np.nan_to_num(model.decision_function(rows.X) - cuts[rows.group])
+
+            yield Fit(
+                strength=slack,
+                slack=slack,
+                decide=lambda rows, score=score: (score(rows) > 0).astype(float),
+                score=score,
+            )
+
+    return fit
 
 
 def matched(train: Part) -> Iterator[Fit]:
@@ -243,6 +295,8 @@ def prejudice_remover(train: Part) -> Iterator[Fit]:
     data = labelled(train)
     from aif360.algorithms.inprocessing import PrejudiceRemover
 
+    # The process is started by the name of Python alone.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for eta in (1.0, 25.0):
         model = PrejudiceRemover(eta=eta, sensitive_attr="group", class_attr="label").fit(data)
         scores: dict[int, Floats] = {}
@@ -280,6 +334,7 @@ FAIRLEARN, AIF360, PEER = "Fairlearn", "AIF360", "smooth penalty"
 METHODS = (
     Method(name="plain", package=BASELINE, families=BOTH, fit=plain),
     Method(name="group-blind", package=BASELINE, families=BOTH, fit=group_blind),
+    Method(name="by group", package=BASELINE, families=BOTH, fit=by_group),
     Method(
         name="FairRanker, cross-group",
         package=OURS,
@@ -294,6 +349,15 @@ METHODS = (
     ),
     Method(name="MetaFairClassifier", package=OURS, families=(PARITY,), fit=meta_fair),
     Method(name="group_shift", package=OURS, families=(ODDS,), fit=shifted),
+    Method(
+        name="group_thresholds, parity",
+        package=OURS,
+        families=(PARITY,),
+        fit=decided("demographic parity"),
+    ),
+    Method(
+        name="group_thresholds, odds", package=OURS, families=(ODDS,), fit=decided("equalized odds")
+    ),
     Method(name="match_histograms", package=OURS, families=(PARITY,), fit=matched),
     Method(name="reweighing", package=OURS, families=BOTH, fit=weighed(reweighing)),
     Method(name="fair_balance", package=OURS, families=BOTH, fit=weighed(fair_balance)),
@@ -312,14 +376,12 @@ METHODS = (
         package=AIF360,
         families=(PARITY,),
         fit=prejudice_remover,
-        most_splits=3,
     ),
     Method(
         name="MetaFairClassifier ",
         package=AIF360,
         families=(PARITY,),
         fit=aif_meta_fair,
-        most_splits=3,
     ),
     Method(name="least squares", package=BASELINE, families=(NUMBER,), fit=least_squares),
     Method(

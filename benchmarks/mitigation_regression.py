@@ -11,6 +11,7 @@ from mitigation_fits import SLACKS, Fit
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_predict
 
 from comparity import FairRegressor
 from comparity.training.group_shift import group_shift
@@ -30,8 +31,10 @@ def blind_squares(train: Part) -> Iterator[Fit]:
 
 def shifted_squares(train: Part) -> Iterator[Fit]:
     """Return least squares shifted by group."""
-    model = Ridge(alpha=1e-4 * len(train.y)).fit(train.X, train.target)
-    predicted = model.predict(train.X)
+    ridge = Ridge(alpha=1e-4 * len(train.y))
+    # Predictions of rows that the model was not trained on.
+    predicted = cross_val_predict(ridge, train.X, train.target)
+    model = ridge.fit(train.X, train.target)
     for slack in SLACKS:
         found = group_shift(train.target, predicted, sensitive_features=train.group, slack=slack)
 

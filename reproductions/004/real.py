@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from batches import penalised_by_batches
-from methods import HELD_OUT, free_ranker, mixtures
+from methods import HELD_OUT, POLISHED, free_ranker, mixtures
 from tasks import Task, Tested, across
 
 from comparity import FairRanker, FairRegressor
@@ -132,7 +132,8 @@ def regressions(
         for name, model in {
             "Uncons.": FairRegressor(goal=None, **common),
             "B et al.": CorrelationRegressor(**common),
-            "Constr.": FairRegressor(**common),
+            "Constr.": FairRegressor(polish=False, **common),
+            f"Constr.{POLISHED}": FairRegressor(**common),
         }.items():
             fitted = rest.fitted(model)
             found.setdefault(name, []).append((test.tested(test.scored(fitted)), fitted, test))
@@ -158,7 +159,8 @@ def chosen_penalty(kind: Any, rest: Task, seed: int) -> float:
     inner, held = rest.split(np.random.default_rng(seed), share=2 / 3)
     found = []
     for l2 in PENALTIES:
-        model = kind(continuous=rest.continuous, l2=l2, random_state=seed, steps=250, **HELD_OUT)
+        common = {"continuous": rest.continuous, "random_state": seed, **HELD_OUT}
+        model = kind(l2=l2, steps=250, polish=False, **common)
         tested = held.tested(held.scored(inner.fitted(model)))
         cost = 1 - tested.accuracy if kind is FairRanker else tested.squared_error
         found.append((across(tested), cost))
