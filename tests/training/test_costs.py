@@ -26,14 +26,23 @@ def world(
     return items, shared + group, shared + 0.5 * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("queries", [None, 40])
-def test_rates_are_those_of_audits(queries: int | None) -> None:
+@pytest.mark.parametrize(
+    ("queries", "counted"),
+    [
+        (None, {}),
+        (40, {}),
+        (40, {"average": "queries"}),
+        (None, {"pair_weight": "difference"}),
+        (40, {"average": "queries", "pair_weight": "difference"}),
+    ],
+)
+def test_rates_are_those_of_audits(queries: int | None, counted: dict[str, str]) -> None:
     items, before, after = world(400, 0, queries)
-    told = {one.what: one for one in changes(items, before, after, predicted=True)}
+    told = {one.what: one for one in changes(items, before, after, predicted=True, **counted)}
     names = np.array(items.groups)[items.group]
     for scores, when in ((before, "before"), (after, "after")):
         audit = pairwise_accuracy(
-            items.label, scores, sensitive_features=names, queries=items.query
+            items.label, scores, sensitive_features=names, queries=items.query, **counted
         )
         assert getattr(told["all pairs"], when) == pytest.approx(audit.overall)
         assert getattr(told["a > b"], when) == pytest.approx(audit.matrix[0, 1])

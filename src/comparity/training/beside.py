@@ -39,6 +39,8 @@ class FreshRows(NamedTuple):
         What the goals compare.
     predicted : bool
         Whether labels are predicted.
+    choices : Choices
+        The goals, and how pairs count.
     """
 
     features: Floats
@@ -46,6 +48,7 @@ class FreshRows(NamedTuple):
     rows: Rows
     terms: tuple[Terms, ...]
     predicted: bool
+    choices: Choices
 
     def method(
         self, name: str, scores: Sequence[Floats], shares: Floats, *, needs_groups: bool = False
@@ -82,7 +85,7 @@ def fresh_rows(
     scale = Scale(centre=none, unit=none)
     rows = training_rows(np.zeros((n, 0)), items, np.arange(n), scale, choices)
     terms = goal_terms(rows, items.groups, choices, name="audited")
-    return FreshRows(features, items, rows, terms, predicted)
+    return FreshRows(features, items, rows, terms, predicted, choices)
 
 
 def simple_moves(
@@ -151,6 +154,7 @@ def put_beside(
         The fields of :class:`comparity.training.result.TrainedScorer` that compare.
     """
     how: dict[str, Any] = {"predicted": fresh.predicted, "seed": seed}
+    how |= {"average": fresh.choices.average, "pair_weight": fresh.choices.pair_weight}
     one = np.ones(1)
     methods = [fresh.method("without a goal", [before], one)]
     if adjust is None:

@@ -20,9 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.all_pairs import ANY
 from comparity.counts.ordered_pairs import EQUAL
+from comparity.counts.pairs import Cell
 from comparity.tables.features import LabelledItems
-from comparity.training.losses import attribute_pairs, labelled_pairs
+from comparity.training.losses import PairFamily, attribute_pairs, labelled_pairs
 from comparity.training.rows import group_names, take_items
 
 Floats = NDArray[np.float64]
@@ -74,6 +76,8 @@ def changes(
     after: Floats,
     *,
     predicted: bool,
+    average: str = "pairs",
+    pair_weight: str = "equal",
     seed: int = 0,
     level: float = 0.95,
 ) -> tuple[ScoreChange, ...]:
@@ -87,6 +91,8 @@ def changes(
         Scores, in the unit of labels where these are predicted.
     predicted : bool
         Whether to compare squared errors, too.
+    average, pair_weight : str
+        How pairs count, see :func:`comparity.training.losses.labelled_pairs`.
     seed : int
         Deals rows into parts.
     level : float
@@ -106,14 +112,13 @@ def changes(
     from scipy.stats import t
 
     both = before, after
-    names, found = _numbers(items, both, predicted=predicted)
+    how: dict[str, Any] = {"predicted": predicted, "average": average, "pair_weight": pair_weight}
+    names, found = _numbers(items, both, **how)
     part = _deal(items, seed)
     without = []
     for one in range(int(part.max()) + 1):
         kept = np.flatnonzero(part != one)
-        some = _numbers(
-            take_items(items, kept), [scores[kept] for scores in both], predicted=predicted
-        )
+        some = _numbers(take_items(items, kept), [scores[kept] for scores in both], **how)
         without.append(np.subtract(*some[1][::-1]))
     many = len(without)
     variance = (many - 1) * np.var(without, axis=0)
@@ -137,21 +142,22 @@ def _deal(items: LabelledItems, seed: int) -> NDArray[np.int64]:
 
 
 def _numbers(
-    items: LabelledItems, scores: Sequence[Floats], *, predicted: bool
+    items: LabelledItems,
+    scores: Sequence[Floats],
+    *,
+    predicted: bool,
+    average: str,
+    pair_weight: str,
 ) -> tuple[list[str], Floats]:
     """Return names, and what is compared by score."""
     how: dict[str, Any] = {"query": items.query, "weights": items.weight}
+    how["pair_weight"] = pair_weight
     if items.value is not None:
         pairs = attribute_pairs(items.label, items.value, **how)
-        groups: Sequence[str] = ()
     else:
-        groups = items.groups
-        pairs = labelled_pairs(items.label, items.group, group_names(items.group, groups), **how)
-    cells = [cell for cell in pairs.cells if cell != EQUAL or items.value is None]
-    chosen = [[*pairs.cells], *([c for c in cells if c.better == g] for g in groups)]
-    chosen += [[cell] for cell in cells]
-    names = [ALL_PAIRS, *(f"{group} above others" for group in groups), *map(str, cells)]
-    at = np.array([[cell in union for cell in pairs.cells] for union in chosen], dtype=np.float64)
+        known = group_names(items.group, items.groups)
+        pairs = labelled_pairs(items.label, items.group, known, average=average, **how)
+    names, at = _unions(pairs, () if items.value is not None else items.groups)
     found = []
     for one in scores:
         hits = np.nan_to_num(pairs.sums(one).accuracy) * pairs.trials
@@ -160,6 +166,20 @@ def _numbers(
         error = np.average((one - items.label) ** 2, weights=items.weight)
         found.append(np.append(rates, error) if predicted else rates)
     return [*names, *([ERROR] if predicted else [])], np.array(found)
+
+
+def _unions(pairs: PairFamily, groups: Sequence[str]) -> tuple[list[str], Floats]:
+    """Return names of all pairs, groups and cells, and which cells of a family make each up."""
+    cells = [cell for cell in pairs.cells if ANY not in cell and (groups or cell != EQUAL)]
+    if Cell(ANY, ANY) in pairs.cells:
+        # Means over queries of several cells are cells of their own.
+        chosen = [[Cell(ANY, ANY)], *([Cell(g, ANY)] for g in groups)]
+    else:
+        chosen = [[*pairs.cells], *([c for c in cells if c.better == g] for g in groups)]
+    chosen += [[cell] for cell in cells]
+    names = [ALL_PAIRS, *(f"{group} above others" for group in groups), *map(str, cells)]
+    at = [[cell in union for cell in pairs.cells] for union in chosen]
+    return names, np.array(at, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
