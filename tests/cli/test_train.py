@@ -214,10 +214,15 @@ def test_rows_and_the_audit_without_a_goal_are_told_before_training(
     items(tmp_path / "d.csv", 60)
     choices = ("--seed", "5", "--json", "--output", tmp_path / "m.json")
     outcome = run("train", tmp_path / "d.csv", *OPTIONS, *choices)
-    before = json.loads(outcome.out)["before"]
-    read, told = outcome.err.splitlines()
+    content = json.loads(outcome.out)
+    before = content["before"]
+    read, told, shift = outcome.err.splitlines()
     assert read == "Read 495 rows to train on and 165 to audit."
     assert f"Without a goal: {before['finding']}, {before['overall']:.3f} of all pairs" in told
+    shifted = next(one for one in content["methods"] if one["name"] == "groups shifted")
+    found = [f"{shifted[name]:.3f}" for name in ("accuracy", "largest_difference")]
+    assert f"needs the groups when scoring: {found[0]}, with a difference of {found[1]}" in shift
+    assert shift.endswith("Training for cross-group ...")
 
 
 def test_it_trains_what_the_estimator_trains(run: Run, tmp_path: Path) -> None:
@@ -409,4 +414,8 @@ def test_training_is_put_beside_a_shift_and_its_frontier(run: Run, tmp_path: Pat
     told = {one["what"]: one for one in content["changes"]}
     assert told["m > f"]["change"] == pytest.approx(content["change"]["matrix"][1][0])
     assert "a shift of the groups" in " ".join(shown.split())
-    assert "What cross-group costs" in page.read_text(encoding="utf-8")
+    drawn = page.read_text(encoding="utf-8")
+    assert "What cross-group costs" in drawn
+    for one in content["methods"]:
+        place = f"{one['largest_difference']:.4g}, {1 - one['accuracy']:.4g}"
+        assert f"<title>{one['name']}: {place}</title>" in drawn

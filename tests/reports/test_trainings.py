@@ -7,7 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from comparity.reports.charts import Curve, CurveChart, axis_between
+from comparity.reports.page import _environment
+from comparity.training.costs import ERROR, Method, ScoreChange
 from comparity.training.result import Outcome, TradeOff, Training, WeighedCell, Weighing
+from comparity.training.trained_section import _verdict
 
 
 def outcome(accuracy: float, difference: float, error: float | None = None) -> Outcome:
@@ -93,6 +97,44 @@ def test_a_trade_off_of_predictions_shows_squared_errors(training: Training) -> 
     assert "squared error" in str(curve)
     assert curve.plot().get_ylabel() == "mean squared error"
     assert curve.to_dict()["trainings"][0]["best"]["squared_error"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("what", "interval", "differences", "said"),
+    [
+        ("all pairs", (0.01, 0.03), (0.005, 0.002), "beats"),
+        ("all pairs", (0.01, 0.03), (0.05, 0.002), "loses less, and misses the goal by more, than"),
+        ("all pairs", (-0.03, -0.01), (0.002, 0.005), "does worse than"),
+        ("all pairs", (-0.03, -0.01), (0.0, 0.05), "loses more, and misses the goal by less, than"),
+        ("all pairs", (-0.01, 0.02), (0.0, 0.05), "is not shown to be better or worse than"),
+        (ERROR, (-0.03, -0.01), (0.005, 0.002), "beats"),
+        (ERROR, (0.01, 0.03), (0.005, 0.002), "does worse than"),
+    ],
+)
+def test_less_lost_at_a_larger_difference_is_no_victory(
+    what: str, interval: tuple[float, float], differences: tuple[float, float], said: str
+) -> None:
+    change = ScoreChange(what=what, before=0.5, after=0.5, low=interval[0], high=interval[1])
+    ways = [
+        Method(name="", accuracy=0.5, squared_error=None, largest_difference=one)
+        for one in differences
+    ]
+    assert _verdict(change, *ways, slack=0.01) == said
+
+
+def test_every_point_of_a_curve_is_on_the_page_and_named() -> None:
+    curves = (
+        Curve(label="joined", points=[(0.1, 0.2), (0.3, 0.4)], style="both"),
+        Curve(label="alone <b>", points=[(0.25, 0.35)], style="points"),
+    )
+    axes = [axis_between(name, [0.0, 1.0]) for name in ("across", "up & down")]
+    chart = CurveChart(title="t", axis=axes[0], up=axes[1], curves=curves)
+    drawn = str(_environment().get_template("charts.html.jinja").module.chart_of(chart))
+    # The line, and its key.
+    assert drawn.count("<polyline") == 2
+    for told in ("joined: 0.1, 0.2", "joined: 0.3, 0.4", "alone &lt;b&gt;: 0.25, 0.35"):
+        assert f"<title>{told}</title>" in drawn
+    assert "up &amp; down" in drawn
 
 
 def test_weights_are_listed_by_group_and_label() -> None:

@@ -12,5 +12,5 @@ weights in ``torch_parameters``) and boosted trees (``leaves``);
 compare models. ``adjust`` moves scores in place of training for a goal; ``beside`` and ``costs``
 compare what came out. Other methods stand alone: ``weigh`` (``weigh_files``) before training,
 ``correlation`` and ``meta_fair`` (with ``rate_duals``) in its place, ``score_transforms``,
-``group_shift`` and ``exposure_program`` after it.
+``group_shift``, ``group_thresholds`` and ``exposure_program`` after it.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from comparity.tables.files import file_sha256, read_table
 from comparity.tables.outputs import check_apart
 from comparity.tables.values import bounded_numbers, numbers
 from comparity.training.adjust import adjust_model, check_adjustable
-from comparity.training.beside import fresh_rows, put_beside, simple_moves
+from comparity.training.beside import MOVED, FreshRows, fresh_rows, put_beside, simple_moves
 from comparity.training.candidates import Kind, PreparedRows, kind_of
 from comparity.training.fitting import TrainingFit, fit_score, prepare_rows
 from comparity.training.goals import PARITY, Choices, choices_of
@@ -100,14 +100,14 @@ def train_file(
     before = plain.model.scores(others.features)
     audited = _audit(before, others, form, options)
     share = f"{audited.accuracy.overall:.3f} of all pairs in the right order"
-    doing = "Training" if form.adjust is None else "Moving scores of groups"
-    goals = " and ".join(form.goal)
-    tell(f"Without a goal: {audited.finding}, {share}. {doing} for {goals} ...")
-    trained, fit, moves = _reach_goal(kind, plain, rows, ready, form, bound)
-    after = others.moved(fit.model.scores(others.features), moves)
-    fresh = fresh_rows(others.features, others.items(form, after), bound, **_predicted(form))
+    tell(f"Without a goal: {audited.finding}, {share}.")
+    fresh = fresh_rows(others.features, others.items(form, before), bound, **_predicted(form))
     simple = simple_moves(plain, ready, rows.features, bound, **_predicted(form))
     scores = {adjust: others.moved(before, one) for adjust, one in simple.items()}
+    doing = "Training" if form.adjust is None else "Moving scores of groups"
+    tell(f"{_tell_shift(fresh, scores)}{doing} for {' and '.join(form.goal)} ...")
+    trained, fit, moves = _reach_goal(kind, plain, rows, ready, form, bound)
+    after = others.moved(fit.model.scores(others.features), moves)
     slopes = fit.model.coefficients.tolist() if isinstance(fit.model, LinearModel) else ()
     counts = {"trained": len(rows), "audited": len(others)}
     write_model(output, _saved_scorer(fit, path, form, counts, moves))
@@ -121,6 +121,17 @@ def train_file(
         seed=seed,
         adjusted=None if moves is None else moves.shifts,
         **put_beside(fresh, before, after, fit, scores, adjust=form.adjust, seed=seed),
+    )
+
+
+def _tell_shift(fresh: FreshRows, moved: Mapping[str, Floats]) -> str:
+    """Say what a shift of groups by one number comes to, where there is one."""
+    if "shift" not in moved:
+        return ""
+    one = fresh.method(MOVED["shift"], [moved["shift"]], np.ones(1), needs_groups=True)
+    return (
+        f"With the groups' scores shifted by one number, which needs the groups when scoring: "
+        f"{one.accuracy:.3f}, with a difference of {one.largest_difference:.3f}. "
     )
 
 

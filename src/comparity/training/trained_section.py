@@ -8,7 +8,7 @@ from comparity.errors.spelling import visible
 from comparity.reports.charts import Curve, CurveChart, axis_between
 from comparity.reports.sections import Grid, Section, count, interval, rate, several, signed
 from comparity.training.beside import MOVED, TRAINED
-from comparity.training.costs import ERROR, ScoreChange
+from comparity.training.costs import ERROR, Method, ScoreChange
 from comparity.training.goals import PARITY
 from comparity.training.result import TrainedScorer
 
@@ -130,14 +130,26 @@ def _against_a_shift(result: TrainedScorer) -> tuple[str, ...]:
         for value in (one.change, one.low, one.high)
     ]
     change = f"{told[0]} (95% interval {told[1]} to {told[2]})"
-    better = one.high < 0 if one.what == ERROR else one.low > 0
-    worse = one.low > 0 if one.what == ERROR else one.high < 0
-    verdict = "is not shown to be better or worse than"
-    verdict = "beats" if better else "does worse than" if worse else verdict
+    verdict = _verdict(one, trained, shifted, result.training.slack)
     return (
         f"Training {verdict} a shift of the groups' scores by one number, which needs the groups "
         f"when scoring: {what} {change}, {ways}.",
     )
+
+
+def _verdict(change: ScoreChange, trained: Method, shifted: Method, slack: float) -> str:
+    """Say which of two ways is shown to lose less; at a larger difference that is no victory."""
+    better, worse = change.low > 0, change.high < 0
+    if change.what == ERROR:
+        better, worse = worse, better
+    limits = max(slack, shifted.largest_difference), max(slack, trained.largest_difference)
+    if better:
+        missed = trained.largest_difference > limits[0]
+        return "loses less, and misses the goal by more, than" if missed else "beats"
+    if worse:
+        missed = shifted.largest_difference > limits[1]
+        return "loses more, and misses the goal by less, than" if missed else "does worse than"
+    return "is not shown to be better or worse than"
 
 
 def frontier_chart(result: TrainedScorer) -> CurveChart:
