@@ -159,7 +159,7 @@ def group_thresholds(
     )
 
 
-class _Curve(NamedTuple):
+class _RatesByCut(NamedTuple):
     """Errors and rates of one group by threshold; `step` is what one row moves a rate by."""
 
     cuts: Floats
@@ -219,12 +219,12 @@ def _above(scores: Floats, cuts: Floats) -> Floats:
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), cuts, side="right"), float)
 
 
-def _curve(scores: Floats, positive: Flags, of: Flags, goal: str) -> _Curve:
+def _curve(scores: Floats, positive: Flags, of: Flags, goal: str) -> _RatesByCut:
     scores, positive = scores[of], positive[of]
     cuts = _cuts(scores)
     missed = positive.sum() - _above(scores[positive], cuts)
     masks = _masks(positive, goal)
-    return _Curve(
+    return _RatesByCut(
         cuts=cuts,
         errors=missed + _above(scores[~positive], cuts),
         rates=np.array([_above(scores[one], cuts) / one.sum() for one in masks]),
@@ -232,7 +232,7 @@ def _curve(scores: Floats, positive: Flags, of: Flags, goal: str) -> _Curve:
     )
 
 
-def _compare(first: _Curve, second: _Curve) -> tuple[Floats, Floats]:
+def _compare(first: _RatesByCut, second: _RatesByCut) -> tuple[Floats, Floats]:
     """Return errors and largest difference of rates by both thresholds."""
     error = first.errors[:, None] + second.errors
     apart = np.abs(first.rates[:, :, None] - second.rates[:, None, :]).max(axis=0)
