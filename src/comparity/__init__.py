@@ -101,7 +101,7 @@ _HOMES = {
 __all__ = sorted([*_HOMES, "__version__"])
 
 
-class _Package(ModuleType):
+class _PublicPackage(ModuleType):
     """A package whose public names win over folders of the same name, such as ``separation``."""
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -110,7 +110,7 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Package
+sys.modules[__name__].__class__ = _PublicPackage
 
 
 def __getattr__(name: str) -> Any:

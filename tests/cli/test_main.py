@@ -13,7 +13,7 @@ import pytest
 
 import comparity
 from comparity.cli import commands
-from comparity.cli.options import working
+from comparity.cli.options import show_progress
 from comparity.cli.running import (
     CUT_OFF,
     DEFECT,
@@ -111,7 +111,7 @@ def test_a_terminal_is_told_what_is_going_on_and_a_pipe_is_not(
     monkeypatch.setenv("TERM", "xterm")
     for stream, told in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr(sys, "stderr", stream)
-        with working("ranking"):
+        with show_progress("ranking"):
             time.sleep(0.2)
         assert ("ranking ..." in stream.getvalue()) is told
 

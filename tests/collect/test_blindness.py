@@ -15,7 +15,7 @@ from sqlalchemy.dialects import sqlite
 
 from comparity.collect import database, schema
 from comparity.collect.schema import VIEWS
-from comparity.collect.statements import STATEMENTS
+from comparity.collect.sql_statements import STATEMENTS
 from tests.collect.conftest import MakeStore
 from tests.collect.studies import NOW, SECRETS
 from tests.collect.test_store import answer, judge_of, shown, tokens

@@ -25,7 +25,7 @@ from comparity.counts import running
 from comparity.counts.clusters import ClusterMoments
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.pairs import SharedPairCounts
-from comparity.counts.running import RunningMoments, RunningPairs
+from comparity.counts.running_moments import RunningMoments, RunningPairs
 from comparity.inference.agreement_tests import family_of_cells, sides_of
 
 SENSITIVE = ("sex", "age")

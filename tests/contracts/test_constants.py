@@ -43,7 +43,8 @@ NOT_DECIDING = {
         comparative.families.MOST_JUDGMENTS_TO_DEAL comparative.state.PATIENCE
         comparative.state.SCHEMA comparative.state.MARK comparative.state.MOST_LOOKS
         comparative.state.MOST_REPLAYED comparative.state.PAGE comparative.state_rows.ITEM_BITS
-        comparative.state_tables.MOST_NUMBERS counts.running.MOST_CUBED counts.running.MOST_KINDS
+        comparative.state_tables.MOST_NUMBERS
+        counts.running_moments.MOST_CUBED counts.running_moments.MOST_KINDS
         planning.stopping.PATHS planning.stopping.SIZES
         planning.stopping.EARLIEST planning.stopping.LATEST planning.stopping.NO_ERROR
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
@@ -136,7 +137,8 @@ NOT_DECIDING = {
         inference.permuted_means.SEED inference.permuted_means.SLOPE inference.permuted_means.Z
         metrics.entropy.DOUBLED_ROOT metrics.entropy.STANDARD counts.wide.BROKEN
         inference.extreme_tables.ABOVE inference.extreme_tables.BELOW
-        inference.extreme_tables.EQUAL counts.running.MISS counts.running.TIE counts.running.HIT
+        inference.extreme_tables.EQUAL
+        counts.running_moments.MISS counts.running_moments.TIE counts.running_moments.HIT
         comparative.state_rows.LOW_FIRST comparative.state_rows.HIGH_FIRST
         comparative.state_rows.LOW_TIED comparative.state_rows.HIGH_TIED
     """,

@@ -18,6 +18,8 @@ folder_of = HOUSE["folder_of"]
 
 MOST_LINES = 400
 MOST_AT_THE_ROOT = 6
+# Modules that every question may have one of.
+SAME_MEANING = {"options", "result", "audit", "section", "judge", "pictures", "__init__"}
 # An answer prints itself, so its methods may import the media; nothing else points upward.
 ALLOWED_UPWARD = ("results", "reports")
 
@@ -74,6 +76,24 @@ def test_no_answer_depends_on_the_warnings_that_a_process_shows() -> None:
 
 def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     assert not [(one.name, one.lines) for one in modules() if one.lines > MOST_LINES]
+
+
+def test_two_modules_of_one_name_mean_one_thing() -> None:
+    # Errors about files are in errors/files.py; that is the same meaning.
+    named = defaultdict(list)
+    for one in modules():
+        if one.path.stem not in SAME_MEANING and one.folder != "errors":
+            named[one.path.stem].append(one.name)
+    assert not [names for names in named.values() if len(names) > 1]
+
+
+def test_no_two_classes_have_one_name() -> None:
+    named = defaultdict(list)
+    for one in modules():
+        for node in ast.walk(one.tree):
+            if isinstance(node, ast.ClassDef):
+                named[node.name.strip("_")].append(one.name)
+    assert not [(name, homes) for name, homes in named.items() if len(homes) > 1]
 
 
 def test_the_root_holds_few_modules() -> None:

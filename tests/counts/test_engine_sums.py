@@ -19,7 +19,7 @@ from comparity.counts import engine_sums, judged_rows
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.counts.pairs import PairCounts
-from comparity.counts.running import RunningPairs
+from comparity.counts.running_moments import RunningPairs
 from comparity.errors import (
     EmptyTableError,
     MissingValueError,

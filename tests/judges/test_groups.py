@@ -12,7 +12,7 @@ from scipy.stats import ttest_ind
 
 from comparity import audit_judges
 from comparity.errors import FewJudgesError, MissingColumnError, OptionError, UnknownJudgeError
-from comparity.judges.contrasts import _gap
+from comparity.judges.judge_contrasts import _gap
 
 
 def battles(first_wins: dict[str, list[bool]], *, shared: bool) -> list[dict[str, Any]]:

@@ -5,10 +5,16 @@ from pathlib import Path
 import pytest
 
 from comparity.errors import FileAccessError, OptionError
+from comparity.tables.file_parts import find_parts, join_parts
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, connection
-from comparity.tables.memory import MemoryLimits, Work, current_limits, limited, read_size
-from comparity.tables.parts import find_parts, join_parts
+from comparity.tables.memory import (
+    EngineProgress,
+    MemoryLimits,
+    current_limits,
+    limit_memory,
+    read_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +33,7 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 def _fill_and_stop(spill: Path) -> None:
     before = connection()
-    with limited("2GB", spill) as limits:
+    with limit_memory("2GB", spill) as limits:
         assert limits.folder is not None
         (limits.folder / "rows").write_text("spilled")
         assert current_limits() is limits
@@ -46,9 +52,12 @@ def test_the_folder_is_gone_after_an_error_and_the_engine_is_the_old_one(tmp_pat
 
 
 def test_too_little_memory_and_a_folder_that_is_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="1GB or more"), limited("3MB"):
+    with pytest.raises(OptionError, match="1GB or more"), limit_memory("3MB"):
         pass
-    with pytest.raises(FileAccessError, match="No such file"), limited("2GB", tmp_path / "none"):
+    with (
+        pytest.raises(FileAccessError, match="No such file"),
+        limit_memory("2GB", tmp_path / "none"),
+    ):
         pass
 
 
@@ -63,11 +72,11 @@ def test_progress_is_told_in_rows_and_seconds() -> None:
         def query_progress(self) -> float:
             return 25.0
 
-    work = Work(Engine())
+    work = EngineProgress(Engine())
     work.begin(4000)
     work.began -= 10
     assert work.words() == "25%, 100 rows/s, 30 s left"
-    assert Work().words() == ""
+    assert EngineProgress().words() == ""
 
 
 def test_parts_are_read_one_after_the_other(tmp_path: Path) -> None:

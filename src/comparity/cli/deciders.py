@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.limits import working
+from comparity.cli.limits import show_progress
 from comparity.cli.options import (
     INPUT_FILE,
     Command,
@@ -76,7 +76,7 @@ def across(file: Path, bridge: dict[str, Any], choices: dict[str, Any]) -> Resul
 
     other, (first, second) = bridge.pop("on"), makers[0]
     named = {"first": first, "second": second, "sensitive": choices["sensitive"]}
-    with working("building the bridge"):
+    with show_progress("building the bridge"):
         several = labels or len(makers) > 1
         # A number has no groups.
         one = several or choices.get("continuous")
@@ -160,7 +160,7 @@ def _on_the_same_subjects(file: Path, choices: dict[str, Any]) -> Result:
         from comparity.relative.audit import audit_file
 
         first, second = columns
-        with working("comparing decisions"):
+        with show_progress("comparing decisions"):
             return audit_file(file, first=first, second=second, **choices)
     from comparity.relative.raters import audit_rater_file
 

@@ -1,4 +1,4 @@
-"""Tables larger than memory on the command line: their files, the limits, and how far it is."""
+"""Tables larger than memory on the command line: their files, limits on memory, and progress."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from comparity.tables.memory import current_limits, limited
-from comparity.tables.parts import find_parts, is_pattern, join_parts
+from comparity.tables.file_parts import find_parts, is_pattern, join_parts
+from comparity.tables.memory import current_limits, limit_memory
 
 if TYPE_CHECKING:
     from rich.progress import Task
@@ -68,14 +68,14 @@ class TableFiles(click.Argument):
 
 
 def take_limits(given: dict[str, Any]) -> AbstractContextManager[object]:
-    """Take the limits out of the options of a command; nothing is limited where none is given."""
+    """Take the limits out of the options of a command; without any, nothing is limited."""
     memory, spill = given.pop("memory", None), given.pop("spill", None)
     given.pop("glob", None)
-    return limited(memory, spill) if memory or spill else nullcontext()
+    return limit_memory(memory, spill) if memory or spill else nullcontext()
 
 
-def working(doing: str) -> AbstractContextManager[object]:
-    """Show on a terminal what is going on, how far it is and since when; nothing anywhere else."""
+def show_progress(doing: str) -> AbstractContextManager[object]:
+    """Show on a terminal what is being done, how much of it is done and since when."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console

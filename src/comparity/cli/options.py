@@ -25,7 +25,7 @@ from comparity.cli.covers import (
     write_plot,
     write_rows,
 )
-from comparity.cli.limits import LIMITS, take_limits, working
+from comparity.cli.limits import LIMITS, show_progress, take_limits
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
 
@@ -326,7 +326,7 @@ def command(
         @wraps(answer)
         def run(as_json: bool, html: Path | None, csv: Path | None, **given: Any) -> None:
             cover, plot = take_cover(given, html), given.pop("plot", None)
-            with take_limits(given), working(doing) if doing else nullcontext():
+            with take_limits(given), show_progress(doing) if doing else nullcontext():
                 gaps = take_gaps(given, Column, INPUT_FILE)
                 known = {name: value for name, value in given.items() if value is not None}
                 result: Any = answer(**known)
@@ -366,7 +366,7 @@ def deliver(
     What is in `more` is part of the JSON of the result already, and shown after it by its name.
     """
     # Exact intervals of many small groups are worked out only now.
-    with working("putting the result together"):
+    with show_progress("putting the result together"):
         text = as_json_text(result) + "\n" if as_json else _terminal_text(result, more)
         if html is not None:
             from comparity.reports.page import page

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.covers import cover_options, take_cover, write_plot
-from comparity.cli.limits import TableFiles, working
+from comparity.cli.limits import TableFiles, show_progress
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -299,7 +299,7 @@ def gate(
         for output in (junit, sarif, markdown, html, bundle):
             if output is not None:
                 check_apart(output, plan.paths)
-        with working("auditing"):
+        with show_progress("auditing"):
             result = check(plan)
     except ComparityError as error:
         # Keys of a policy are written as in Python, not as options of the command line.

@@ -238,7 +238,7 @@ def read_published(folder: Path) -> Published:
     path = folder / NUMBERS
     try:
         # Besides what is no TOML: whole numbers that are too long, and too many brackets.
-        top = _Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        top = _PublishedTable(str(path), "", tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except OSError as error:
         raise PublishedFileError(str(path), str(error.strerror)) from error
     except (ValueError, RecursionError) as error:
@@ -256,7 +256,7 @@ def read_published(folder: Path) -> Published:
     )
 
 
-class _Table(dict[str, Any]):
+class _PublishedTable(dict[str, Any]):
     """A table of a file of published numbers that can say where in the file it stands."""
 
     def __init__(self, path: str, place: str, content: Mapping[str, Any]) -> None:
@@ -278,12 +278,12 @@ class _Table(dict[str, Any]):
             raise PublishedFileError(self.path, f"{self.place_of(name)} is no text")
         return found
 
-    def table(self, name: str, default: Mapping[str, Any] | None = None) -> _Table:
+    def table(self, name: str, default: Mapping[str, Any] | None = None) -> _PublishedTable:
         """Return a table within this one."""
         found = self[name] if default is None else self.get(name, default)
         if not isinstance(found, dict):
             raise PublishedFileError(self.path, f"{self.place_of(name)} is no table")
-        return _Table(self.path, self.place_of(name), found)
+        return _PublishedTable(self.path, self.place_of(name), found)
 
     def numbers(self) -> Numbers:
         """Return rows of numbers and words."""
@@ -292,7 +292,7 @@ class _Table(dict[str, Any]):
                 if not _is_number_or_word(found):
                     where = self.table(row).place_of(column)
                     raise PublishedFileError(self.path, f"{where} is neither number nor word")
-        return _Table(self.path, self.place, {row: self.table(row) for row in self})
+        return _PublishedTable(self.path, self.place, {row: self.table(row) for row in self})
 
 
 def _is_number_or_word(found: Any) -> bool:

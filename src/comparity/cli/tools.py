@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comparity.cli.covers import cover_options, take_cover
-from comparity.cli.limits import working
+from comparity.cli.limits import show_progress
 from comparity.cli.options import (
     OUTPUT_FILE,
     as_json_text,
@@ -73,7 +73,7 @@ def data(
     if fetch or output is not None or preparation is not None:
         from comparity.datasets.preparations import load_dataset
 
-        with working("fetching and preparing" if fetch else "preparing"):
+        with show_progress("fetching and preparing" if fetch else "preparing"):
             prepared = load_dataset(name, preparation=preparation, data=data, fetch=fetch)
         click.echo(f"{name}: {len(prepared.labels):,} rows, {prepared.preparation}", err=True)
         if output is not None:
@@ -277,7 +277,7 @@ def _run_steps(directory: Path, *, quiet: bool, **choices: Any) -> tuple[Demo, S
     run = Demo(directory, **choices)
     steps = []
     for doing, work in run.acts():
-        with working(doing):
+        with show_progress(doing):
             steps.append(work())
         if not quiet:
             _show_step(steps[-1])

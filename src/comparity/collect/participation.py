@@ -30,7 +30,7 @@ from comparity.collect.judge import (
     token_sha256,
 )
 from comparity.collect.pairing import task_of
-from comparity.collect.statements import AHEAD, STATEMENTS
+from comparity.collect.sql_statements import AHEAD, STATEMENTS
 from comparity.collect.study import TRIES, StudyDescription
 from comparity.errors import (
     AlreadyJoinedError,

@@ -23,7 +23,7 @@ Job = Callable[[sa.Connection], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _WriteRequest:
     job: Job
     future: Future[Any]
 
@@ -39,14 +39,14 @@ class GroupWriter:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
-        self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_WriteRequest | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="comparity writer", daemon=True)
         self._thread.start()
 
     def run(self, job: Job) -> Any:
         """Run a job in a transaction and return what it returns, after the commit."""
         future: Future[Any] = Future()
-        self._waiting.put(_Request(job, future))
+        self._waiting.put(_WriteRequest(job, future))
         return future.result()
 
     def stop(self) -> None:
@@ -65,7 +65,7 @@ class GroupWriter:
                     connection.invalidate()
                     batch = self._next_batch()
 
-    def _next_batch(self) -> list[_Request]:
+    def _next_batch(self) -> list[_WriteRequest]:
         """Wait for a request, and return it with all that wait already; nothing at the end."""
         first = self._waiting.get()
         batch = [] if first is None else [first]
@@ -81,7 +81,7 @@ class GroupWriter:
         return batch
 
 
-def _run_batch(connection: sa.Connection, batch: list[_Request]) -> bool:
+def _run_batch(connection: sa.Connection, batch: list[_WriteRequest]) -> bool:
     """Run requests in one transaction; tell each its answer once all are on the disk.
 
     Return whether they are.
@@ -103,7 +103,7 @@ def _run_batch(connection: sa.Connection, batch: list[_Request]) -> bool:
 
 
 def _run_one(
-    connection: sa.Connection, request: _Request, done: list[tuple[Future[Any], Any]]
+    connection: sa.Connection, request: _WriteRequest, done: list[tuple[Future[Any], Any]]
 ) -> None:
     connection.exec_driver_sql("SAVEPOINT request")
     try:

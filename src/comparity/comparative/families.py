@@ -13,7 +13,7 @@ from comparity.comparative.options import ComparativeOptions
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.overlap import label_blocks
 from comparity.counts.pairs import TIE_VALUE, Cell, PairCounts, SharedPairCounts, Sharing
-from comparity.counts.running import RunningPairs
+from comparity.counts.running_moments import RunningPairs
 from comparity.errors import OptionError
 from comparity.inference.agreement_tests import (
     FEWEST_EVALUATORS,

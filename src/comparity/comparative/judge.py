@@ -19,7 +19,7 @@ from comparity.comparative.standardised import n_levels, standardised_audit
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.judged_weights import disjoint_pairs
 from comparity.counts.pairs import PairCounts, SharedPairCounts
-from comparity.counts.running import RunningPairs
+from comparity.counts.running_moments import RunningPairs
 from comparity.errors import OneGroupError
 from comparity.inference.agreement_tests import (
     EQUAL_VALUES,

@@ -33,7 +33,7 @@ from comparity.comparative.state_tables import (
     write_moments,
 )
 from comparity.counts.ledger import Attribute, count_position_pairs
-from comparity.counts.running import RunningMoments
+from comparity.counts.running_moments import RunningMoments
 from comparity.errors import OneGroupError, StateChangedError, StateFileError
 from comparity.results.audit import Audit, JudgedGap, Look
 from comparity.results.plain import as_plain, from_plain

@@ -2,7 +2,7 @@
 
 A new judgment is written down, and added to what its items, its pair and its evaluator hold. Only
 the clusters that it belongs to are read and written, so that an update takes time in proportion to
-its own judgments (:mod:`comparity.counts.running`).
+its own judgments (:mod:`comparity.counts.running_moments`).
 
 A row of ``item_sum``, ``evaluator_sum`` or ``evaluator_item_sum`` says how many judgments of one
 kind a cluster holds; cluster and kind are one number, which SQLite stores in a few bytes.
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from comparity.comparative.state_rows import ITEM_BITS, LOW_FIRST, LOW_TIED, CodedJudgments
 from comparity.counts.ledger import Attribute, attributes_of, compared
-from comparity.counts.running import (
+from comparity.counts.running_moments import (
     MATRICES,
     MOST_KINDS,
     JudgmentKind,

@@ -9,11 +9,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.running import HIT, MISS, TIE
+from comparity.counts.running_moments import HIT, MISS, TIE
 from comparity.counts.wide import SIDES
 from comparity.tables.columns import Table
 from comparity.tables.frames import collect_columns
-from comparity.tables.held import HeldFrame
+from comparity.tables.stored_frames import StoredFrame
 
 ORDERS = 3
 """The model agrees, ties or disagrees."""
@@ -22,8 +22,8 @@ ORDERS = 3
 class KnownItems(NamedTuple):
     """What is known of items and evaluators, to be put beside each comparison."""
 
-    items: HeldFrame
-    judges: HeldFrame | None
+    items: StoredFrame
+    judges: StoredFrame | None
 
     @classmethod
     def of(cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any]) -> KnownItems:
@@ -47,7 +47,7 @@ class KnownItems(NamedTuple):
             judges = (
                 None if judges is None else judges.with_columns(nw.col("evaluator").alias("judge"))
             )
-        return cls(HeldFrame(known), None if judges is None else HeldFrame(judges))
+        return cls(StoredFrame(known), None if judges is None else StoredFrame(judges))
 
     def join(self, comparisons: Table, n_profiles: int) -> nw.LazyFrame[Any]:
         """Return the items, the evaluator and the kind of each comparison."""

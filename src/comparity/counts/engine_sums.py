@@ -1,17 +1,17 @@
 r"""Moments of judged pairs, summed on the engine the tables live in: no pair leaves it.
 
 The variance of shared pairs is a sum over clusters (items, pairs of items, evaluators, and items
-and pairs within evaluators) of squares of what each cluster holds, and the hypothesised gap enters
-afterwards (:mod:`comparity.counts.running`). So each sort of cluster takes a group-by of (cluster,
-kind of judgment), and a join of its result with itself by the cluster: the products
+and pairs within evaluators) of squares of sums within each cluster. The hypothesised gap enters
+afterwards (:mod:`comparity.counts.running_moments`). So each sort of cluster takes a group-by of
+(cluster, kind of judgment), and a join of its result with itself by the cluster. The products
 
 .. math:: M_{kl} = \sum_{c} n_{ck} n_{cl}
 
 come back, one number for every two kinds :math:`k, l`. They are whole numbers on every engine. An
-unordered pair of items holds two kinds at most, one for each order in which it was judged, so that
-its products take no join.
+unordered pair of items holds two kinds at most, one for each order in which it was judged, so its
+products need no join.
 
-Tables of many rows only are summed in this way; what is asked, and what comes out, is the same.
+Only tables of many rows are summed in this way; the numbers are those of the pairs in memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from comparity.counts.engine_rows import (
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.ledger import Attribute, attributes_of
 from comparity.counts.pairs import PairCounts
-from comparity.counts.running import (
+from comparity.counts.running_moments import (
     HIT,
     MOST_KINDS,
     JudgmentKind,
@@ -47,19 +47,19 @@ from comparity.counts.wide import Asked, explain_joined
 from comparity.errors import EmptyTableError
 from comparity.tables.columns import Table
 from comparity.tables.frames import collect_columns, n_rows
-from comparity.tables.held import HeldFrame
+from comparity.tables.stored_frames import StoredFrame
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 MOST_WHOLE = 1.5e9
-"""The square of twice as many judgments is the largest product that 64 bits hold."""
+"""Judgments; the square of twice as many still fits into 64 bits."""
 
 FEW_SUMS = 10**6
-"""So many sums of items are brought to memory to be cubed, which the engine takes long for."""
+"""Up to so many sums of items are cubed in memory, which is faster than on the engine."""
 
 MOST_AT_ONCE = 32
-"""So many gaps are asked of the items in one query."""
+"""Gaps that one query over the items works out."""
 
 
 def count_on_engine(
@@ -97,7 +97,7 @@ def count_on_engine(
         intersection=asked.intersection,
         table="items",
     )
-    judged = _Judgments.of(comparisons, items, profiles, n_profiles)
+    judged = _EngineJudgments.of(comparisons, items, profiles, n_profiles)
     moments = judged.moments(attributes)
     counts = {
         name: RunningPairs(
@@ -106,7 +106,7 @@ def count_on_engine(
             attribute=attribute,
             by_evaluator=judged.by_evaluator,
             item_cubes=judged.item_cubes,
-            list_pairs=partial(_listed, list_pairs, judged, name),
+            list_pairs=partial(_list_few_pairs, list_pairs, judged, name),
         )
         for name, attribute in attributes.items()
     }
@@ -115,13 +115,13 @@ def count_on_engine(
     return dict(counts)
 
 
-def _listed(
+def _list_few_pairs(
     list_pairs: Callable[[], Mapping[str, PairCounts | JudgedPairs]],
-    judged: _Judgments,
+    judged: _EngineJudgments,
     name: str,
     most: int,
 ) -> JudgedPairs | None:
-    """Return single pairs, where there are few different ones."""
+    """Return the pairs one by one, unless more than `most` are different."""
     if judged.n_different() > most:
         return None
     found = list_pairs()[name]
@@ -130,16 +130,16 @@ def _listed(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judgments:
+class _EngineJudgments:
     """Ordered judgments on their engine, by items, evaluator and kind.
 
     Attributes
     ----------
-    rows : HeldFrame
+    rows : StoredFrame
         Columns ``better``, ``worse``, perhaps ``evaluator``, and ``kind``.
-    by_item : HeldFrame
+    by_item : StoredFrame
         Judgments of each kind that touch each item: ``item``, ``own`` (its profile), ``kind``, n.
-    by_judge : HeldFrame or None
+    by_judge : StoredFrame or None
         The same of each evaluator.
     n_profiles : int
     kinds : mapping of int to int
@@ -148,9 +148,9 @@ class _Judgments:
         Tied judgments by profiles.
     """
 
-    rows: HeldFrame
-    by_item: HeldFrame
-    by_judge: HeldFrame | None
+    rows: StoredFrame
+    by_item: StoredFrame
+    by_judge: StoredFrame | None
     n_profiles: int
     kinds: Mapping[int, int]
     ties: Mapping[tuple[int, int], int]
@@ -158,10 +158,10 @@ class _Judgments:
     @classmethod
     def of(
         cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
-    ) -> _Judgments:
-        """Join comparisons with what the items are, and refuse what cannot be counted."""
+    ) -> _EngineJudgments:
+        """Join comparisons with their items, and refuse what cannot be counted."""
         known = KnownItems.of(comparisons, items, profiles)
-        joined = HeldFrame(known.join(comparisons, n_profiles))
+        joined = StoredFrame(known.join(comparisons, n_profiles))
         found = tally_kinds(joined.frame)
         if not len(found["n"]):
             raise EmptyTableError(comparisons.name)
@@ -179,12 +179,12 @@ class _Judgments:
                 kinds[kind] = n
         rows = joined
         if ties:
-            rows = HeldFrame(joined.frame.filter(nw.col("tied") == 0))
+            rows = StoredFrame(joined.frame.filter(nw.col("tied") == 0))
         has_judges = "evaluator" in comparisons.columns
         return cls(
             rows=rows,
-            by_item=HeldFrame(count_kinds(touched_items(rows.frame, n_profiles), "item", "own")),
-            by_judge=HeldFrame(count_kinds(rows.frame, "evaluator")) if has_judges else None,
+            by_item=StoredFrame(count_kinds(touched_items(rows.frame, n_profiles), "item", "own")),
+            by_judge=StoredFrame(count_kinds(rows.frame, "evaluator")) if has_judges else None,
             n_profiles=n_profiles,
             kinds=dict(sorted(kinds.items())),
             ties=ties,
@@ -211,14 +211,14 @@ class _Judgments:
         )
         if self.by_judge is not None:
             self._add_evaluators(found, self.by_judge.frame)
-        self._see_items(found, attributes)
+        self._count_items_seen(found, attributes)
         return found
 
     def _add_evaluators(self, found: RunningMoments, by_judge: nw.LazyFrame[Any]) -> None:
         judges = by_judge.select(nw.col("evaluator").n_unique().alias("n"))
         found.n_evaluators = int(collect_columns(judges)["n"][0]) if self.kinds else 0
         touched = touched_items(self.rows.frame, self.n_profiles)
-        within = HeldFrame(count_kinds(touched, "item", "evaluator"))
+        within = StoredFrame(count_kinds(touched, "item", "evaluator"))
         found.evaluators = self._products(by_judge, "evaluator")
         found.evaluator_items = self._products(within.frame, "item", "evaluator")
         found.evaluator_pairs, found.cubes = self._pair_products("evaluator")
@@ -231,13 +231,13 @@ class _Judgments:
         """Return the position of kinds among those that occur."""
         return np.searchsorted(np.array([*self.kinds], dtype=np.int64), codes.astype(np.int64))
 
-    def _whole(self, column: str) -> nw.Expr:
+    def _exact(self, column: str) -> nw.Expr:
         """Return counts as numbers whose products do not overflow."""
         return nw.col(column).cast(nw.Int64 if self.n < MOST_WHOLE else nw.Float64)
 
     def _products(self, sums: nw.LazyFrame[Any], *cluster: str) -> Floats:
-        """Sum up the products of what clusters hold of every two kinds."""
-        one = sums.select(*cluster, "kind", self._whole("n").alias("n"))
+        """Sum up, over clusters, the products of the counts of every two kinds."""
+        one = sums.select(*cluster, "kind", self._exact("n").alias("n"))
         two = one.select(*cluster, nw.col("kind").alias("other"), nw.col("n").alias("m"))
         crossed = one.join(two, on=[*cluster], how="inner")
         products = crossed.select("kind", "other", (nw.col("n") * nw.col("m")).alias("nm"))
@@ -261,7 +261,7 @@ class _Judgments:
             nw.when(swapped).then(nw.lit(1)).otherwise(nw.lit(0)).alias("m"),
         )
         sums = sided.group_by("low", "high", "forth", *shared).agg(nw.col("n", "m").sum())
-        n, m = self._whole("n"), self._whole("m")
+        n, m = self._exact("n"), self._exact("m")
         powers = {"nn": n * n, "nm": n * m, "mm": m * m, "nnn": n * n * n, "mmm": m * m * m}
         found = collect_columns(
             sums.select("forth", **powers).group_by("forth").agg(nw.col(*powers).sum())
@@ -287,7 +287,7 @@ class _Judgments:
         known = [*self.kinds]
         return full[np.ix_(known, known)], cubes[known]
 
-    def _see_items(self, found: RunningMoments, attributes: Mapping[str, Attribute]) -> None:
+    def _count_items_seen(self, found: RunningMoments, attributes: Mapping[str, Attribute]) -> None:
         """Count items, by group and by cell, and the uses of the one that is used most."""
         uses = self.by_item.frame.group_by("item", "own").agg(nw.col("n").sum())
         by_profile = collect_columns(
@@ -316,16 +316,16 @@ class _Judgments:
         return dict(zip(codes, items, strict=True))
 
     def n_different(self) -> int:
-        """Count what stays of the judgments where equal ones are one."""
+        """Count different judgments: equal ones count once."""
         return n_rows(self.rows.frame.unique())
 
     def by_evaluator(self) -> Floats:
-        """Return what each evaluator holds, of shape (evaluators, kinds), where these are few."""
+        """Return judgments of each evaluator by kind, (evaluators, kinds)."""
         assert self.by_judge is not None
-        return self._held(self.by_judge.frame, "evaluator")
+        return self._counts_by_cluster(self.by_judge.frame, "evaluator")
 
-    def _held(self, sums: nw.LazyFrame[Any], cluster: str) -> Floats:
-        """Bring what each of a few clusters holds to memory, in the order of their names."""
+    def _counts_by_cluster(self, sums: nw.LazyFrame[Any], cluster: str) -> Floats:
+        """Return counts by cluster and kind, in memory; clusters in the order of their names."""
         found = collect_columns(sums)
         names, place = np.unique(found[cluster], return_inverse=True)
         held = np.zeros((len(names), len(self.kinds)))
@@ -333,10 +333,10 @@ class _Judgments:
         return held
 
     def item_cubes(self, weights: Floats) -> Floats:
-        """Return the sums over items of the cubes of weighted sums of what each holds."""
+        """Return sums over items of the cubes of weighted counts, one for each row of weights."""
         if n_rows(self.by_item.frame) <= FEW_SUMS:
-            cubes: Floats = ((self._held(self.by_item.frame, "item") @ weights.T) ** 3).sum(axis=0)
-            return cubes
+            counts = self._counts_by_cluster(self.by_item.frame, "item")
+            return np.asarray(((counts @ weights.T) ** 3).sum(axis=0))
         starts = range(0, len(weights), MOST_AT_ONCE)
         found = [self._cubes(weights[start : start + MOST_AT_ONCE]) for start in starts]
         return np.concatenate([np.zeros(0), *found])

@@ -15,7 +15,7 @@ from comparity.counts.engine_sums import count_on_engine
 from comparity.counts.judged_pairs import Codes, JudgedPairs
 from comparity.counts.ledger import DESIGNS, Ledger, attributes_of, check_not_crossed, count_ledger
 from comparity.counts.pairs import PairCounts
-from comparity.counts.running import RunningPairs
+from comparity.counts.running_moments import RunningPairs
 from comparity.counts.wide import (
     SIDES,
     Asked,

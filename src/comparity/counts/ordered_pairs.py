@@ -98,7 +98,7 @@ def ordered_pairs(
     """
     tie = TIE_VALUE[score_ties]
     clusters = one_class(len(y)) if query is None else classes(query)
-    sums = _Sums(tie, None if query is None else clusters)
+    sums = _BlockSums(tie, None if query is None else clusters)
     columns = [np.ones(len(y))] if weights is None else [weights, weights**2, np.ones(len(y))]
     agreements = _agreements(y, f, z, clusters, columns)
     # Blocks of items that fit a cache: no column as long as the table is written but the last.
@@ -147,14 +147,14 @@ def ordered_wins(z: Floats, f: Floats, *, query: Codes | None = None) -> Sharing
     return replace(found, cells=(LARGER,))
 
 
-class _ItemPairs(NamedTuple):
+class _PairsByItem(NamedTuple):
     """Pairs that hold each item, (3, n): trials, hits and score ties by cell."""
 
     trials: Floats
     hits: Floats
     ties: Floats
 
-    def clear_where_empty(self, counts: _ItemPairs) -> None:
+    def clear_where_empty(self, counts: _PairsByItem) -> None:
         """Set to zero what is a sum over no pair."""
         for part, count in zip(self, counts, strict=True):
             part[count == 0] = 0.0
@@ -168,7 +168,7 @@ class _ItemPairs(NamedTuple):
         return self.trials.sum(axis=1), self.hits.sum(axis=1), self.ties.sum(axis=1)
 
 
-class _Sums:
+class _BlockSums:
     """Sums over the items of blocks; every pair is there with both its items."""
 
     def __init__(self, tie: float, queries: Classes | None) -> None:
@@ -179,7 +179,9 @@ class _Sums:
         n_queries = queries.n_distinct if queries else 0
         self.by_query, self.held = np.zeros((6, n_queries)), np.zeros(n_queries)
 
-    def add(self, pairs: _ItemPairs, squares: _ItemPairs, plain: _ItemPairs, block: slice) -> None:
+    def add(
+        self, pairs: _PairsByItem, squares: _PairsByItem, plain: _PairsByItem, block: slice
+    ) -> None:
         """Add a block of items."""
         vectors = pairs.with_ties(self.tie)
         self.items += vectors @ vectors.T
@@ -223,7 +225,7 @@ class _Agreements(NamedTuple):
     c_yz_in_f: Floats
     c_fz_in_y: Floats
 
-    def pairs(self, block: slice) -> _ItemPairs:
+    def pairs(self, block: slice) -> _PairsByItem:
         """Count the pairs of the items of a block."""
         a = _Agreements(*(part[block] for part in self))
         # Weight of the items that differ: in label and attribute, and in score or not.
@@ -234,7 +236,7 @@ class _Agreements(NamedTuple):
         trials = a.c_yz, differ_yz - a.c_yz, a.n_z - a.n_yz
         hits = (yf + apart) / 2, (yf - apart) / 2, a.c_yf_in_z
         ties = a.c_yz_in_f, tied_f - a.c_yz_in_f, a.n_fz - a.n_yfz
-        return _ItemPairs(*(a.weight * np.vstack(part) for part in (trials, hits, ties)))
+        return _PairsByItem(*(a.weight * np.vstack(part) for part in (trials, hits, ties)))
 
 
 def _agreements(
@@ -334,7 +336,7 @@ class _OrderedItems:
     weight: Floats
     query: Codes
 
-    def pairs(self) -> list[_ItemPairs]:
+    def pairs(self) -> list[_PairsByItem]:
         """Return pairs as better item, as worse item, and squared weights as better item."""
         all_larger, all_smaller = self.two(self.z, self.query), self.two(-self.z, self.query)
         alike = self.joint(self.f)
@@ -347,7 +349,7 @@ class _OrderedItems:
             trials = larger[0], smaller[0], larger[1]
             hits = hits_larger[role], hits_smaller[role], same_hits
             parts = (trials, hits, (tied[0], untied[0], tied[1]))
-            answer.append(_ItemPairs(*map(np.vstack, parts)))
+            answer.append(_PairsByItem(*map(np.vstack, parts)))
         return answer
 
     def joint(self, column: Floats) -> Codes:

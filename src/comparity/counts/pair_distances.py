@@ -126,7 +126,7 @@ class _Basis:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Curve:
+class _OrderCurve:
     """Chance that a pair is ordered rightly, by its distance and its place."""
 
     knots: Floats
@@ -134,7 +134,7 @@ class _Curve:
     covariance: Floats
 
     @classmethod
-    def fit(cls, pairs: ComparedPairs, hit: Floats, n_steps: int) -> _Curve:
+    def fit(cls, pairs: ComparedPairs, hit: Floats, n_steps: int) -> _OrderCurve:
         """Fit a curve by least squares, with the covariance it has if pairs are independent."""
         knots = _knots(pairs, n_steps)
         basis = _Basis(pairs, knots)
@@ -332,7 +332,7 @@ def expect_rates(
         Whether all pairs are fitted, so that there is no error of sampling.
     """
     n_steps = min(max(int(n_steps), FEWEST_STEPS), MOST_STEPS)
-    curves = [_Curve.fit(sample, hit, number) for number in (n_steps, n_steps // 2)]
+    curves = [_OrderCurve.fit(sample, hit, number) for number in (n_steps, n_steps // 2)]
     fine, coarse = (curve.averages(cells) for curve in curves)
     sampling = (0.0 if complete else 1.0) * (fine @ curves[0].covariance @ fine.T)
     return ExpectedRates(fine @ curves[0].heights, coarse @ curves[1].heights, sampling)

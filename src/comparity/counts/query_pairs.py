@@ -233,7 +233,7 @@ def weighted_pairs(
     weight = np.ones(len(y)) if weights is None else weights
     tie = TIE_VALUE[score_ties]
     pairs = item_pairs(y, f, group, len(groups), weight=weight, query=query_of)
-    items = _Items(group[pairs.order], len(groups), query_of[pairs.order])
+    items = _QueryItems(group[pairs.order], len(groups), query_of[pairs.order])
     if average == "queries":
         pairs = items.averaged(pairs, query_units(len(groups), once_in))
     moments = moments_by_cell(items.placement_products(pairs, tie))
@@ -246,7 +246,7 @@ def weighted_pairs(
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
+class _QueryItems:
     """Groups of items, and the queries they are compared in, in the order of their pairs."""
 
     group: Codes

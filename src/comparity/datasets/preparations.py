@@ -132,7 +132,7 @@ class PreparedData:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _PreparedColumns:
     features: Mapping[str, Floats]
     labels: Floats
     sensitive: Mapping[str, NDArray[Any]]
@@ -180,13 +180,13 @@ def load_dataset(
     )
 
 
-def _adult(path: Path) -> _Parts:
+def _adult(path: Path) -> _PreparedColumns:
     columns = read_columns(path, ADULT)
     kept = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
     features = {name: numbers(columns[name]) for name in kept}
     features |= {"race": _is(columns["race"], "White"), "sex": _is(columns["sex"], "Male")}
     sensitive = {"sex": columns["sex"], "race": _name_groups(features["race"], "White", "other")}
-    return _Parts(
+    return _PreparedColumns(
         scale_columns(features),
         1 - _is(columns["income"], "<=50K"),
         sensitive,
@@ -194,7 +194,7 @@ def _adult(path: Path) -> _Parts:
     )
 
 
-def _compas(path: Path) -> _Parts:
+def _compas(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     priors = numbers(columns["priors_count"])
     ages = {"Greater than 45": 45.0, "25 - 45": 25.0, "Less than 25": 0.0}
@@ -205,12 +205,12 @@ def _compas(path: Path) -> _Parts:
         "priors_count": np.where(priors > 3, 4.0, np.where(priors >= 1, 3.0, 0.0)),
         "c_charge_degree": _is(columns["c_charge_degree"], "F"),
     }
-    return _Parts(
+    return _PreparedColumns(
         scale_columns(features), numbers(columns["two_year_recid"]), *_compas_groups(columns)
     )
 
 
-def _compas_pairs(path: Path) -> _Parts:
+def _compas_pairs(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     counted = ("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count")
     features = {name: numbers(columns[name]) for name in counted}
@@ -220,7 +220,9 @@ def _compas_pairs(path: Path) -> _Parts:
     for name in ("age_cat", "c_charge_degree", "c_charge_desc"):
         words |= one_hot(columns[name], name)
     labels = 1 - numbers(columns["two_year_recid"])
-    return _Parts({**standardise_columns(features), **words}, labels, *_compas_groups(columns))
+    return _PreparedColumns(
+        {**standardise_columns(features), **words}, labels, *_compas_groups(columns)
+    )
 
 
 def _compas_groups(columns: Columns) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -228,7 +230,7 @@ def _compas_groups(columns: Columns) -> tuple[dict[str, NDArray[Any]], dict[str,
     return {"sex": columns["sex"], "race": race}, {"sex": "Male", "race": "Caucasian"}
 
 
-def _german(path: Path) -> _Parts:
+def _german(path: Path) -> _PreparedColumns:
     columns = read_columns(path, [str(place) for place in range(1, 22)], separator=" ")
     male, old = 1 - _is(columns["9"], "A92"), (numbers(columns["13"]) >= 25).astype(float)
     features = {"sex": male, "age": old}
@@ -239,12 +241,12 @@ def _german(path: Path) -> _Parts:
         "sex": _name_groups(male, "male", "female"),
         "age": _name_groups(old, "25 or more", "below 25"),
     }
-    return _Parts(
+    return _PreparedColumns(
         features, _is(columns["21"], "1"), sensitive, {"sex": "male", "age": "25 or more"}
     )
 
 
-def _german_pairs(path: Path) -> _Parts:
+def _german_pairs(path: Path) -> _PreparedColumns:
     columns = read_columns(path, [str(place) for place in range(1, 22)], separator=" ")
     male, old = 1 - _is(columns["9"], "A92"), (numbers(columns["13"]) > 25).astype(float)
     features = {str(place): numbers(columns[str(place)]) for place in GERMAN_NUMBERS}
@@ -256,7 +258,7 @@ def _german_pairs(path: Path) -> _Parts:
         "age": _name_groups(old, "above 25", "25 or less"),
         "sex": _name_groups(male, "male", "female"),
     }
-    return _Parts(
+    return _PreparedColumns(
         {**standardise_columns({"age": old, "sex": male, **features}), **words},
         _is(columns["21"], "1"),
         sensitive,
@@ -264,7 +266,7 @@ def _german_pairs(path: Path) -> _Parts:
     )
 
 
-def _bank(path: Path) -> _Parts:
+def _bank(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     old = (numbers(columns["age"]) >= 30).astype(float)
     features = {"age": old}
@@ -273,18 +275,18 @@ def _bank(path: Path) -> _Parts:
         features[name] = numbers(columns[name])
     sensitive = {"age": _name_groups(old, "30 or more", "below 30")}
     labels = _is(columns["Probability"], "yes")
-    return _Parts(scale_columns(features), labels, sensitive, {"age": "30 or more"})
+    return _PreparedColumns(scale_columns(features), labels, sensitive, {"age": "30 or more"})
 
 
-def _heart(path: Path) -> _Parts:
+def _heart(path: Path) -> _PreparedColumns:
     columns = {name: numbers(column) for name, column in read_columns(path).items()}
     labels = (columns.pop("Probability") > 0).astype(float)
     columns["age"] = (columns["age"] >= columns["age"].mean()).astype(float)
     sensitive = {"sex": _name_groups(columns["sex"], "male", "female")}
-    return _Parts(scale_columns(columns), labels, sensitive, {"sex": "male"})
+    return _PreparedColumns(scale_columns(columns), labels, sensitive, {"sex": "male"})
 
 
-def _student(path: Path) -> _Parts:
+def _student(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     labels = (numbers(columns.pop("Probability")) > 12).astype(float)
     sex = columns["sex"]
@@ -296,19 +298,21 @@ def _student(path: Path) -> _Parts:
             features[name] = _is(column, "yes")
         elif name not in STUDENT_DROPPED:
             features[name] = numbers(column)
-    return _Parts(scale_columns(features), labels, {"sex": sex}, {"sex": "M"})
+    return _PreparedColumns(scale_columns(features), labels, {"sex": sex}, {"sex": "M"})
 
 
-def _titanic(path: Path) -> _Parts:
+def _titanic(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     features = {"sex": _is(columns["sex"], "male")}
     for name in ("Pclass", "Age", "SibSp", "Parch", "Fare"):
         features[name] = numbers(columns[name], missing=0.0)
     labels = numbers(columns["Probability"])
-    return _Parts(scale_columns(features), labels, {"sex": columns["sex"]}, {"sex": "male"})
+    return _PreparedColumns(
+        scale_columns(features), labels, {"sex": columns["sex"]}, {"sex": "male"}
+    )
 
 
-def _law_school(path: Path) -> _Parts:
+def _law_school(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     male = (numbers(columns["sex"]) == 2).astype(float)
     white = _is(columns["race"], "White")
@@ -318,10 +322,10 @@ def _law_school(path: Path) -> _Parts:
         "race": _name_groups(white, "white", "other"),
     }
     labels = numbers(columns["ZFYA"])
-    return _Parts(features, labels, sensitive, {"sex": "male", "race": "white"})
+    return _PreparedColumns(features, labels, sensitive, {"sex": "male", "race": "white"})
 
 
-def _law_school_full(path: Path) -> _Parts:
+def _law_school_full(path: Path) -> _PreparedColumns:
     columns = read_columns(path)
     grades = numbers(columns["ugpa"])
     known = ~np.isnan(grades) & (columns["gender"] != "") & (columns["gender"] != "NA")
@@ -332,10 +336,10 @@ def _law_school_full(path: Path) -> _Parts:
     for name in ("fulltime", "race", "gender", "cluster"):
         features |= one_hot(columns[name][known], name)
     sensitive = {"gender": columns["gender"][known]}
-    return _Parts(features, grades[known], sensitive, {"gender": "male"})
+    return _PreparedColumns(features, grades[known], sensitive, {"gender": "male"})
 
 
-def _communities(path: Path) -> _Parts:
+def _communities(path: Path) -> _PreparedColumns:
     names = [str(place) for place in range(1, 129)]
     columns = read_columns(path, names)
     features = {}
@@ -346,10 +350,10 @@ def _communities(path: Path) -> _Parts:
         if gaps.any():
             features[f"{name} missing"] = gaps.astype(float)
     black = numbers(columns["8"])
-    return _Parts(features, numbers(columns["128"]), {"racepctblack": black}, {})
+    return _PreparedColumns(features, numbers(columns["128"]), {"racepctblack": black}, {})
 
 
-PREPARATIONS: Mapping[tuple[str, str], Callable[[Path], _Parts]] = MappingProxyType(
+PREPARATIONS: Mapping[tuple[str, str], Callable[[Path], _PreparedColumns]] = MappingProxyType(
     {
         ("adult", "fair-enough"): _adult,
         ("compas", "fair-enough"): _compas,

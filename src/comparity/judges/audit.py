@@ -21,7 +21,7 @@ from comparity.judges.agreement import (
 )
 from comparity.judges.answerers import Makers, rank_answerers
 from comparity.judges.by_group import compare_by_group, find_failing_groups
-from comparity.judges.contrasts import (
+from comparity.judges.judge_contrasts import (
     JudgeGroupGap,
     compare_groups_of_judges,
     compare_runs,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from comparity.inference.gap_tests import Interval
 from comparity.judges.agreement import Agreement, Coefficient
 from comparity.judges.answerers import MOST_OPPONENTS
-from comparity.judges.contrasts import Drift
+from comparity.judges.judge_contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import MOST_SHOWN, JudgesAudit

@@ -10,7 +10,7 @@ from comparity.inference.gap_tests import Interval, plain
 from comparity.judges.agreement import Agreement, Coefficient, CorrectedRate
 from comparity.judges.answerers import Standing
 from comparity.judges.by_group import AgreementGap, MissingTest
-from comparity.judges.contrasts import Drift, JudgeGroupGap
+from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
 from comparity.judges.leans import JudgeSharpness
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading

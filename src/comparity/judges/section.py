@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from comparity.judges.contrasts import Drift
 from comparity.judges.grids import LEAN_WORDS, grids_of
+from comparity.judges.judge_contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading

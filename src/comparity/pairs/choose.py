@@ -22,7 +22,14 @@ from comparity.pairs.strata import (
     kinds_of,
     pair_keys,
 )
-from comparity.pairs.study import ONE_GROUP, Study, judge_names, kind_table, known_pairs, study_of
+from comparity.pairs.study_so_far import (
+    ONE_GROUP,
+    Study,
+    judge_names,
+    kind_table,
+    known_pairs,
+    study_of,
+)
 from comparity.ranking.judgments import columns_of, judgments_from_frames, judgments_of
 from comparity.ranking.names import item_names
 from comparity.results.options import ComparisonColumns, provenance, shows

@@ -21,7 +21,7 @@ from comparity.pairs.strata import (
     draw_even_pairs,
     neyman_shares,
 )
-from comparity.pairs.study import Study
+from comparity.pairs.study_so_far import Study
 from comparity.ranking.connectivity import components
 from comparity.ranking.simple_models import bradley_terry
 

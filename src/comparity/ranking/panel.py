@@ -146,7 +146,7 @@ def audit_against_panel(
     items, known = _compared_items(panel, as_array(y_score), one_attribute(sensitive_features))
     shifts = _shifts(panel, items, shift_errors, one_attribute(sensitive_features)[~known])
     at_face_value = audit_items(items, options)
-    gaps = _Gaps(items, options, at_face_value)
+    gaps = _AuditGaps(items, options, at_face_value)
     moved, reversals, made = gaps.with_errors(
         # What items of a group have in common is in the error of its level.
         errors_of_items(panel.standard_errors, panel.shared_errors)[known],
@@ -202,7 +202,7 @@ def _shifts(
     return shifts
 
 
-class _Gaps:
+class _AuditGaps:
     """The gaps of an audit as functions of its labels."""
 
     def __init__(

@@ -262,7 +262,7 @@ def audit_decisions(
     anova: list[MeansTest] = []
     for label, found in decisions.items():
         for attribute in (*found.groups, *found.numbers):
-            about = _Attribute(found, attribute, label)
+            about = _AttributeQuestion(found, attribute, label)
             asked, p_values, all_equal = about.ask_means()
             questions += asked
             corrected += p_values
@@ -297,7 +297,7 @@ def audit_decisions(
 
 
 @dataclass(frozen=True, slots=True)
-class _Attribute:
+class _AttributeQuestion:
     """What is asked about one attribute (and label) of the first two decision makers."""
 
     found: Decisions

@@ -178,7 +178,7 @@ def audit_rows(
         return audit_counts(count_confusions(rows, positive), options, **data)
     counts = count_classes(rows)
     rates = {name: class_rates(one) for name, one in counts.items()}
-    told = _Told(
+    told = _SideResults(
         summary={name: _class_summary(one) for name, one in counts.items()},
         joint_tests={name: tuple(_compare_decisions(one)) for name, one in counts.items()},
         notes=CLASS_NOTES,
@@ -198,7 +198,7 @@ def audit_counts(
 ) -> Audit:
     """Test separation from counts, one for each sensitive attribute."""
     rates = {name: rates_of(one) for name, one in counts.items()}
-    told = _Told(
+    told = _SideResults(
         summary={name: _summary(one) for name, one in counts.items()},
         joint_tests={
             # With two groups the pair is tested already.
@@ -210,7 +210,7 @@ def audit_counts(
     return _audit_rates(rates, told, options, **data)
 
 
-class _Told(NamedTuple):
+class _SideResults(NamedTuple):
     """What is told beside the tests: numbers and joint tests by attribute, and notes."""
 
     summary: Mapping[str, Mapping[str, float]]
@@ -220,7 +220,7 @@ class _Told(NamedTuple):
 
 def _audit_rates(
     rates: Mapping[str, Sequence[GroupRate]],
-    told: _Told,
+    told: _SideResults,
     options: SeparationOptions,
     **data: Any,
 ) -> Audit:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class Told(NamedTuple):
+class NotionWords(NamedTuple):
     """What is measured of a notion, in words.
 
     Attributes
@@ -39,16 +39,16 @@ class Told(NamedTuple):
 
 
 WORDS = {
-    "independence": Told(
+    "independence": NotionWords(
         "scores", "", "score independent of the attribute", "share of what is unknown"
     ),
-    "separation": Told(
+    "separation": NotionWords(
         "scores",
         " beyond labels",
         "score independent of the attribute, given the label",
         "share of what labels leave unknown",
     ),
-    "sufficiency": Told(
+    "sufficiency": NotionWords(
         "labels",
         " beyond scores",
         "label independent of the attribute, given the score",

@@ -14,8 +14,8 @@ from typing import Any
 
 import narwhals as nw
 
+from comparity.tables.file_parts import FileParts
 from comparity.tables.frames import collect_columns, is_missing, open_frame, text_of
-from comparity.tables.parts import FileParts
 
 # Columns of comparisons that name items, whatever the layout.
 ITEM_COLUMNS = (

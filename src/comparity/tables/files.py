@@ -31,6 +31,7 @@ from comparity.errors import (
 )
 from comparity.tables.columns import Table
 from comparity.tables.complete import CompleteFile, Gaps
+from comparity.tables.file_parts import FileParts
 from comparity.tables.frames import (
     check_names,
     collect_columns,
@@ -42,7 +43,6 @@ from comparity.tables.frames import (
 )
 from comparity.tables.json_records import relate_records
 from comparity.tables.outputs import replace_file
-from comparity.tables.parts import FileParts
 from comparity.tables.workbooks import WORKBOOKS, read_workbook
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", *WORKBOOKS)
@@ -74,8 +74,8 @@ def read_table(
     ----------
     path : path
         A CSV, TSV, Parquet or JSON lines file, or a workbook such as Excel's with one sheet; text
-        files may be compressed (``.gz``). :class:`~comparity.tables.parts.FileParts` are read one
-        after the other, of a :class:`~comparity.tables.complete.CompleteFile` rows without gaps.
+        files may be compressed (``.gz``). ``FileParts`` are read one after the other, of a
+        :class:`~comparity.tables.complete.CompleteFile` only rows without gaps.
     allow_remote : bool
         Whether addresses (``https://``, ``s3://``) and patterns (``*``) are allowed.
     typed : bool

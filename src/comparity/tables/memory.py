@@ -1,4 +1,4 @@
-"""How much memory a question may take, where what does not fit goes, and how far it has come.
+"""How much memory a question may take, where the rest is written, and how far the engine is.
 
 Nothing heavy is imported at the top, because ``--help`` reads this module.
 """
@@ -30,10 +30,10 @@ LEAST_MEMORY = 10**9
 """The interpreter, its libraries and one block of rows take nearly half of this."""
 
 OWN_SHARE = 5 * 10**8
-"""What the interpreter and its libraries take of the memory, beside the engine."""
+"""Memory of the interpreter and its libraries, without the engine."""
 
-NOBODY_KNOWS = 2**34
-"""What is taken for the memory of a machine that does not tell."""
+ASSUMED_MEMORY = 2**34
+"""Memory that is assumed of a machine that does not say."""
 
 # Where the limit of a container is told, by version 2 and version 1 of control groups.
 CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -56,20 +56,20 @@ def read_size(text: str) -> int:
 def machine_memory() -> int:
     """Return the memory of the machine, or of the container it is run in, in bytes."""
     if not hasattr(os, "sysconf"):
-        return NOBODY_KNOWS
+        return ASSUMED_MEMORY
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     told = [Path(one).read_text() for one in CONTAINER_LIMITS if os.access(one, os.R_OK)]
     return min([whole, *(int(text) for text in told if text.strip().isdigit())])
 
 
 @dataclass(slots=True)
-class Work:
-    """What an engine is doing at present, for whoever shows it.
+class EngineProgress:
+    """How far an engine is with the rows it reads.
 
     Attributes
     ----------
     connection : object
-        The connection of DuckDB that is asked how far it is.
+        The connection of DuckDB, which knows.
     rows : int
         Rows that are read in one pass; 0 where nobody knows.
     began : float
@@ -85,7 +85,7 @@ class Work:
         self.rows, self.began = rows, time.monotonic()
 
     def share(self) -> float | None:
-        """Return how much of the pass is done; nothing where the engine does not say."""
+        """Return the share of the pass that is done; nothing where the engine does not say."""
         told = -1.0 if self.connection is None else self.connection.query_progress()
         return None if told <= 0 else min(told / 100, 1.0)
 
@@ -110,13 +110,13 @@ class MemoryLimits:
         Bytes.
     folder : Path or None
         Where what does not fit is written; the folder is gone when the question is answered.
-    work : Work
+    work : EngineProgress
         How far it is.
     """
 
     memory: int
     folder: Path | None = None
-    work: Work = field(default_factory=Work)
+    work: EngineProgress = field(default_factory=EngineProgress)
 
     def holds(self, rows: int, bytes_per_row: int) -> bool:
         """Say whether so many rows fit."""
@@ -127,15 +127,15 @@ _limits: ContextVar[MemoryLimits | None] = ContextVar("limits", default=None)
 
 
 def current_limits() -> MemoryLimits:
-    """Return the limits of the question that is being answered; half of the machine by default."""
+    """Return the limits of the present question; by default half of the machine's memory."""
     return _limits.get() or MemoryLimits(memory=machine_memory() // 2)
 
 
 @contextmanager
-def limited(
+def limit_memory(
     memory: int | str | None = None, spill: str | os.PathLike[str] | None = None
 ) -> Iterator[MemoryLimits]:
-    """Let questions that are asked inside take so much memory and no more.
+    """Limit the memory of the questions that are asked inside.
 
     Files that are read inside may be larger than that: what does not fit is written to a folder
     inside `spill`, which is removed at the end, also after an error or Ctrl-C.
@@ -155,7 +155,7 @@ def limited(
     folder = _make_folder(spill)
     try:
         with own_database(max(wanted - OWN_SHARE, wanted // 2), folder) as connection:
-            limits = MemoryLimits(memory=wanted, folder=folder, work=Work(connection))
+            limits = MemoryLimits(memory=wanted, folder=folder, work=EngineProgress(connection))
             token = _limits.set(limits)
             try:
                 yield limits

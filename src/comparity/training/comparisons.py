@@ -18,7 +18,6 @@ from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Comparisons, Matrix
 from comparity.tables.values import check_lengths
 from comparity.training.candidates import PreparedRows, kind_of
-from comparity.training.checked_features import check_features, sensitive_column, unmask
 from comparity.training.decided_judgments import (
     DecidedJudgments,
     adjust_for_judges,
@@ -26,6 +25,7 @@ from comparity.training.decided_judgments import (
     split_judgments,
 )
 from comparity.training.estimators import FairScorer
+from comparity.training.feature_checks import check_features, sensitive_column, unmask
 from comparity.training.fitting import Layout, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices
 from comparity.training.rows import Rows, Scale, training_rows

@@ -182,7 +182,7 @@ class _PenalisedRows(Rows):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _Penalised(FairScorer):
+class _PenalisedScorer(FairScorer):
     """What both kinds have in common: parameters, and rows with a penalty."""
 
     strength: float = 1.0
@@ -240,7 +240,7 @@ class _Penalised(FairScorer):
         return replace(told, goals=("correlation penalty",))
 
 
-class CorrelationRanker(_Penalised, FairRanker):
+class CorrelationRanker(_PenalisedScorer, FairRanker):
     r"""Rank by a linear score whose errors do not go with the group.
 
     Minimises a hinge of wrong orders over **all** pairs and a fixed penalty [1]_:
@@ -287,7 +287,7 @@ class CorrelationRanker(_Penalised, FairRanker):
     """
 
 
-class CorrelationRegressor(_Penalised, FairRegressor):
+class CorrelationRegressor(_PenalisedScorer, FairRegressor):
     """Predict by a linear model whose errors of order do not go with the group.
 
     The mean squared error in place of the hinge, and the rest as in :class:`CorrelationRanker`;

@@ -24,7 +24,7 @@ from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import bounded_numbers, numbers
 from comparity.training.adjust import adjust_model, check_adjustable
 from comparity.training.candidates import kind_of
-from comparity.training.checked_features import (
+from comparity.training.feature_checks import (
     features_to_fit,
     features_to_score,
     flatten_arrays,

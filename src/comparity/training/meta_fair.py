@@ -25,7 +25,7 @@ from comparity.tables.columns import check_option
 from comparity.tables.frames import text_of
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import check_lengths, group_codes
-from comparity.training.checked_features import features_to_fit, features_to_score, sensitive_column
+from comparity.training.feature_checks import features_to_fit, features_to_score, sensitive_column
 from comparity.training.rate_duals import RateDual, follow_line, joint_normal, lay_out_dual, ratio
 
 Floats = NDArray[np.float64]

@@ -206,7 +206,7 @@ def read_model(path: str | Path) -> SavedScorer:
     names = isinstance(features, list) and all(isinstance(one, str) for one in features)
     if not (names and 0 < len(features) == len(set(features)) and isinstance(about, dict)):
         raise ModelFileError(path, "'features' is no list of different names, or 'about' no object")
-    kind, reader = kinds[content["format"]], _Reader(path, len(features))
+    kind, reader = kinds[content["format"]], _ModelReader(path, len(features))
     scale = None if kind == "linear" else reader.scale(content.get("scale"))
     mixture, shares = reader.mixture(content.get("mixture", []))
     models = [reader.model(kind, part, scale) for part in (content, *mixture)]
@@ -221,7 +221,7 @@ def read_model(path: str | Path) -> SavedScorer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _ModelReader:
     """Parts of a model file, every one of them checked; what is broken is named with the file."""
 
     path: str | Path

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.counts.kernels.compilation import njit
 from comparity.tables.values import as_array, check_lengths, group_codes
-from comparity.training.checked_features import check_features, unmask
+from comparity.training.feature_checks import check_features, unmask
 from comparity.training.rows import Scale
 
 if TYPE_CHECKING:

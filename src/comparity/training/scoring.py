@@ -17,7 +17,7 @@ from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import as_array, check_lengths, group_codes, numbers
 from comparity.training.candidates import goal_terms
-from comparity.training.checked_features import sensitive_column, weigh_rows
+from comparity.training.feature_checks import sensitive_column, weigh_rows
 from comparity.training.goals import Choices, check_number, choices_of, largest_difference
 from comparity.training.losses import labelled_pairs
 from comparity.training.rows import Scale, training_rows

@@ -1,12 +1,13 @@
-"""Results of queries that stay on their engine, to be asked again without working them out again.
+"""Rows of a query, computed once and stored on their engine for several further queries.
 
-A lazy frame is worked out whenever it is asked. Where several questions are asked of one join or
-one group-by, DuckDB keeps its rows in a temporary table and Spark in the storage of its workers;
-a lost worker's part is worked out again. Both go when nobody holds the frame any more.
+A lazy frame is computed again for each query. A :class:`StoredFrame` is computed once: DuckDB keeps
+its rows in a temporary table, Spark in the storage of its workers, where the part of a lost worker
+is computed again. The rows are deleted with the object.
 """
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import Any
 from uuid import uuid4
@@ -16,8 +17,8 @@ import narwhals as nw
 from comparity.tables.frames import translate_duckdb
 
 
-class HeldFrame:
-    """A frame whose rows were worked out once and stay where they are.
+class StoredFrame:
+    """A frame whose rows are computed once and stored on their engine.
 
     Parameters
     ----------
@@ -32,15 +33,15 @@ class HeldFrame:
     --------
     >>> from comparity.tables.frames import in_memory, n_rows
     >>> import numpy as np
-    >>> held = HeldFrame(in_memory({"n": np.arange(3)}))
-    >>> n_rows(held.frame)
+    >>> stored = StoredFrame(in_memory({"n": np.arange(3)}))
+    >>> n_rows(stored.frame)
     3
     """
 
     def __init__(self, frame: nw.LazyFrame[Any]) -> None:
         native: Any = frame.to_native()
         if frame.implementation.is_duckdb():
-            self.frame = self._hold_in_duckdb(native)
+            self.frame = self._store_in_duckdb(native)
         elif frame.implementation.is_spark_like():
             stored = native.persist()
             self.frame = nw.from_native(stored)
@@ -48,9 +49,9 @@ class HeldFrame:
         else:
             self.frame = frame.collect().lazy()
 
-    def _hold_in_duckdb(self, rows: Any) -> nw.LazyFrame[Any]:
+    def _store_in_duckdb(self, rows: Any) -> nw.LazyFrame[Any]:
         # On the connection of the rows, which may be one of the caller's.
-        name = f"held_by_comparity_{uuid4().hex}"
+        name = f"stored_by_comparity_{uuid4().hex}"
         with translate_duckdb():
             # What it returns, a count, knows the connection and no longer the rows.
             home = rows.query("rows", f"create temp table {name} as select * from rows")
@@ -73,6 +74,13 @@ def _drop(home: Any, name: str) -> None:
 def _unpersist(stored: Any) -> None:
     try:
         stored.unpersist()
-    except Exception:
+    except _spark_errors():
         # The session was stopped, or its cluster is gone, and what it stored with it.
         return
+
+
+def _spark_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of Spark, of its bridge to Java (if it has one) and of the network."""
+    homes = {"PySparkException": "pyspark.errors", "Py4JError": "py4j.protocol"}
+    loaded = {name: sys.modules[home] for name, home in homes.items() if home in sys.modules}
+    return (OSError, *(getattr(home, name) for name, home in loaded.items()))
