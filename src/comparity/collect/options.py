@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from comparity.errors import OptionError
-from comparity.pairs.options import GROUP_GOALS
+from comparity.pairs.options import GROUP_GOALS, DrawOptions
 from comparity.results.options import Options, choice, column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectOptions(Options):
+class CollectOptions(DrawOptions):
     """What is asked, of whom, and how; keys of a study file and options of a command alike."""
 
     question: str = choice("", "What judges are asked of each pair.")
@@ -43,25 +43,6 @@ class CollectOptions(Options):
     each_rated: int = choice(
         0, "Ratings asked of each judge who rates; 0 for as many as comparisons.", least=0
     )
-    goal: Literal["gap", "rank", "lean"] = choice(
-        "gap",
-        "What the judgments are for: gaps between kinds of pairs, a ranking, or judges' leans.",
-    )
-    hypotheses: Literal["all", "across", "within"] = choice(
-        "all", "Which kinds of pairs a test of gaps is about."
-    )
-    random_share: float = choice(
-        0.2,
-        "Least share of pairs drawn at random, whatever earlier answers say.",
-        least=0.2,
-        most=1,
-    )
-    swapped_share: float = choice(
-        0.05,
-        "Share of pairs that come back to the same judge with sides swapped, or of ratings.",
-        least=0,
-        most=0.3,
-    )
     waves: int = choice(
         1,
         "In how many portions pairs are drawn; later ones take answers into account.",
@@ -91,7 +72,6 @@ class CollectOptions(Options):
     language: str = choice(
         "en", "Language of the pages: en, de, es, zh, or a file of your own words (.toml)."
     )
-    seed: int | None = choice(None, "Random seed.", least=0)
 
     def _check_together(self) -> None:
         """Refuse what cannot be asked."""

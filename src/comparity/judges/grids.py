@@ -107,8 +107,16 @@ def win_matrix(audit: JudgesAudit) -> HeatMap | None:
     if not FEWEST_FOR_MATRIX <= len(names) <= MOST_OPPONENTS:
         return None
     rows = [[one.against.get(name) for name in names] for one in audit.leaderboard]
+    title = "How often the answerer of a row wins over that of a column, where one wins"
+    return _rate_matrix(title, names, rows, unit="wins", corner="answerer")
+
+
+def _rate_matrix(
+    title: str, names: list[str], rows: list[list[PromptRate | None]], *, unit: str, corner: str
+) -> HeatMap:
+    """Return a square of rates with their numbers of trials."""
     return HeatMap(
-        title="How often the answerer of a row wins over that of a column, where one wins",
+        title=title,
         names=tuple(map(clip, names)),
         values=tuple(tuple(one.rate if one else math.nan for one in row) for row in rows),
         cells=tuple(
@@ -117,8 +125,8 @@ def win_matrix(audit: JudgesAudit) -> HeatMap | None:
         ),
         low=0.0,
         high=1.0,
-        unit="wins",
-        corner="answerer",
+        unit=unit,
+        corner=corner,
     )
 
 
@@ -366,19 +374,8 @@ def _matrix(audit: JudgesAudit) -> HeatMap | None:
     if len(names) < FEWEST_FOR_MATRIX or not known:
         return None
     pairs = [[known.get(frozenset((a, b))) if a != b else None for b in names] for a in names]
-    return HeatMap(
-        title="How often two judges agree, ties included",
-        names=tuple(map(clip, names)),
-        values=tuple(tuple(one.rate if one else math.nan for one in row) for row in pairs),
-        cells=tuple(
-            tuple(f"{rate(one.rate)}\nn {count(one.trials)}" if one else "" for one in row)
-            for row in pairs
-        ),
-        low=0.0,
-        high=1.0,
-        unit="agreement",
-        corner="judge",
-    )
+    title = "How often two judges agree, ties included"
+    return _rate_matrix(title, names, pairs, unit="agreement", corner="judge")
 
 
 def _missing_grid(audit: JudgesAudit) -> Grid:

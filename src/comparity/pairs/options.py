@@ -13,19 +13,12 @@ GROUP_GOALS = ("gap", "lean")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairsOptions(Options):
-    """How pairs are chosen."""
+class DrawOptions(Options):
+    """What pairs are drawn for, and how: choices of a list of pairs and of a study alike."""
 
     goal: Literal["gap", "rank", "lean"] = choice(
         "gap",
         "What the judgments are for: gaps between kinds of pairs, a ranking, or judges' leans.",
-    )
-    budget: int = choice(REQUIRED, "Judgments to ask for in all.", least=1)
-    judges: int | None = choice(
-        None,
-        "How many judges share them.",
-        least=1,
-        shown="those of earlier answers, or one",
     )
     hypotheses: Literal["all", "across", "within"] = choice(
         "all", "Which kinds of pairs a test of gaps is about."
@@ -39,11 +32,24 @@ class PairsOptions(Options):
     )
     swapped_share: float = choice(
         0.05,
-        "Share of pairs that come back to the same judge with sides swapped.",
+        "Share of judgments asked of the same judge again, pairs with sides swapped.",
         least=0,
         most=0.3,
     )
     seed: int | None = choice(None, "Random seed.", least=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsOptions(DrawOptions):
+    """How pairs are chosen."""
+
+    budget: int = choice(REQUIRED, "Judgments to ask for in all.", least=1)
+    judges: int | None = choice(
+        None,
+        "How many judges share them.",
+        least=1,
+        shown="those of earlier answers, or one",
+    )
 
     def _check_together(self) -> None:
         """Refuse choices that would change nothing."""
