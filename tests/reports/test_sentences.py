@@ -43,9 +43,9 @@ def test_an_audit_of_nothing_says_so(audit: Audit) -> None:
 
 def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: Audit) -> None:
     _, line = audit_lists(audit)["What would change the verdict"]
-    assert "if the gap is as observed, by 9,000 judgments of these items" in line
-    assert "if there is none, by no number of judgments of these items" in line
-    assert "28,800 judgments of 2,400 items in all" in line
+    assert "needs 9,000 judgments of these items" in line
+    assert "28,800 judgments of 2,400 items in all (more judgments of these items and" in line
+    assert line.endswith("will not decide it) if it is zero")
 
 
 def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
@@ -54,7 +54,8 @@ def test_decisions_are_not_said_to_be_of_items(audit: Audit) -> None:
     pointwise = replace(audit, notion="separation", unit="decisions", tests=tests, n=500)
     (line,) = audit_lists(pointwise)["What would change the verdict"]
     assert line.endswith(
-        "observed, by 700 decisions in all; if there is none, by 900 decisions in all"
+        "needs 700 decisions in all if the true gap is as observed, and 900 decisions in all if it "
+        "is zero"
     )
     assert "items" not in basis(replace(pointwise, design="independent decisions", n_evaluators=0))
 
@@ -67,7 +68,7 @@ def test_a_size_there_is_already_is_not_told_as_if_more_were_needed(audit: Audit
     )
     open_one = replace(audit, tests=(replace(audit.tests[1], needed=needed),))
     (line,) = audit_lists(open_one)["What would change the verdict"]
-    assert "if the gap is as observed, by a study as large as this one; if there is none" in line
+    assert "needs a study as large as this one if the true gap is as observed, and" in line
     assert "4,868" not in line
 
 
@@ -76,8 +77,8 @@ def test_all_pairs_need_items_however_many_pairs_these_make(audit: Audit) -> Non
     tests = (replace(audit.tests[1], needed=needed),)
     pairs = replace(audit, unit="pairs", design="all pairs", tests=tests, n=22_754, n_items=250)
     (line,) = audit_lists(pairs)["What would change the verdict"]
-    assert "if the gap is as observed, by 946 items in all" in line
-    assert "if there is none, by a study as large as this one" in line
+    assert "needs 946 items in all if the true gap is as observed" in line
+    assert "and a study as large as this one if it is zero" in line
 
 
 def test_sizes_that_would_decide_are_told_in_three_digits_and_never_too_small(
@@ -88,9 +89,9 @@ def test_sizes_that_would_decide_are_told_in_three_digits_and_never_too_small(
     )
     open_one = replace(audit, tests=(replace(audit.tests[1], needed=needed),))
     (line,) = audit_lists(open_one)["What would change the verdict"]
-    assert "by 274,000 judgments of these items and evaluators" in line
-    assert "by 541,000 judgments of 180,000 items in all" in line
-    assert "by 5,010 judgments of 7 items in all" in line
+    assert "needs 274,000 judgments of these items and evaluators" in line
+    assert "or 541,000 judgments of 180,000 items in all" in line
+    assert "and 5,010 judgments of 7 items in all" in line
 
 
 @pytest.mark.parametrize(("evaluators", "told"), [(3, True), (9, True), (10, False)])
@@ -127,7 +128,7 @@ def test_ties_in_few_kinds_of_pairs_are_told_in_the_order_of_the_kinds(audit: Au
 def test_a_margin_as_wide_as_the_interval_would_change_what_was_found(audit: Audit) -> None:
     line, _ = audit_lists(audit)["What would change the verdict"]
     # The far end of the interval of conftest: -0.11 - 2.2414 * 0.02.
-    assert "every margin below the gap; harmless at a margin of 0.155 or more" in line
+    assert "a margin of 0.155 or more would contain this gap" in line
 
 
 def test_a_harmless_gap_stays_so_down_to_the_end_of_its_interval(harmless_audit: Audit) -> None:

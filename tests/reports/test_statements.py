@@ -61,6 +61,19 @@ def test_arrays_have_no_names_of_columns() -> None:
     assert "in group f and for 80 of 100 in group m." in said
 
 
+def test_answers_are_told_in_the_words_of_the_data() -> None:
+    words = polars.col("good", "hired").replace_strict({0: "deny", 1: "approve"})
+    frame = decisions({"f": 690, "m": 800}).with_columns(words)
+    columns = {"label": "good", "prediction": "hired", "sensitive": ("sex",)}
+    said = statement(audit_frame(frame, **columns, positive="approve"))
+    assert said.startswith("Where good is approve, hired is approve for 69 of 100 with sex = f")
+    # Of those who should be turned down, all women are and half of the men.
+    women = (polars.col("sex") == "f") & (polars.col("good") == "deny")
+    hired = polars.when(women).then(polars.lit("deny")).otherwise("hired").alias("hired")
+    said = statement(audit_frame(frame.with_columns(hired), **columns, positive="approve"))
+    assert said.startswith("Where good is not approve, hired is approve for 0 of 100")
+
+
 def test_several_attributes_are_told_apart() -> None:
     frame = decisions({"f": 690, "m": 800})
     features = {

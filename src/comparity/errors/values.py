@@ -187,7 +187,7 @@ class UnknownPositiveError(ComparityError, LookupError):
     def __init__(self, positive: object, columns: Sequence[str], values: Sequence[str]) -> None:
         super().__init__(
             f"positive value {positive!r} does not occur in {list_names(columns)}.",
-            list_names(values, 6),
+            list_names([*dict.fromkeys(values)], 6),
             "values are compared exactly; check case and spaces.",
         )
 

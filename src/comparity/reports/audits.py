@@ -169,7 +169,7 @@ def _first(lines: Iterable[str]) -> list[str]:
 def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     """Say what data, or what margin, would lead to another finding; nothing where none is known."""
     if test.needed is not None:
-        return f"decided with 80% power, {what_would_decide(audit, test)}"
+        return what_would_decide(audit, test)
     low, high, _ = test.deciding_interval
     end = max(abs(low), abs(high))
     if test.pivot is None or not math.isfinite(end) or audit.rule == "paper":
@@ -178,18 +178,16 @@ def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     # are never stricter than an interval at 1 - alpha.
     enough = f"{math.ceil(1000 * end) / 1000:g}"
     if test.finding == VIOLATED:
-        return f"the same for every margin below the gap; harmless at a margin of {enough} or more"
-    return f"the same for every margin down to {enough}" if test.finding == WITHIN else ""
+        return f"a margin of {enough} or more would contain this gap"
+    return f"holds for every margin down to {enough}" if test.finding == WITHIN else ""
 
 
 def what_would_decide(audit: Audit, test: JudgedGap) -> str:
-    """Say how much data would decide an open test, for two possible truths."""
+    """Say how much data would decide an open test with 80% power, for two possible truths."""
     needed = test.needed
     assert needed is not None, test.null
-    truths = ("if the gap is as observed", "if there is none")
-    return "; ".join(
-        f"{truth}, {_enough(audit, needed, place)}" for place, truth in enumerate(truths)
-    )
+    found, none = (_enough(audit, needed, place) for place in (0, 1))
+    return f"with 80% power, needs {found} if the true gap is as observed, and {none} if it is zero"
 
 
 def _enough(audit: Audit, needed: Needed, place: int) -> str:
@@ -197,19 +195,27 @@ def _enough(audit: Audit, needed: Needed, place: int) -> str:
     # All pairs of items follow from the items, and what would do is told in these.
     now = audit.n if audit.unit in ("judgments", "decisions") else audit.n_items
     if needed.judgments_with_items[place] <= now:
-        return "by a study as large as this one"
+        return "a study as large as this one"
     items = rounded_up(needed.items[place])
     if audit.unit != "judgments":
-        return f"by {items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
-    with_items = f"by {rounded_up(needed.judgments_with_items[place])} judgments of {items} items"
-    if audit.design in ("fresh", "disjoint"):
+        return f"{items} {'decisions' if audit.unit == 'decisions' else 'items'} in all"
+    with_items = f"{rounded_up(needed.judgments_with_items[place])} judgments of {items} items"
+    if _is_fresh(audit):
         return f"{with_items} in all, each used once"
-    these = "these items and evaluators" if audit.n_evaluators else "these items"
-    these += " in these clusters" if audit.n_clusters else ""
     same = needed.judgments[place]
     if same is None:
-        return f"by no number of judgments of {these}, but {with_items} in all"
-    return f"by {rounded_up(same)} judgments of {these}, or {with_items} in all"
+        return f"{with_items} in all (more judgments of {_these(audit)} will not decide it)"
+    return f"{rounded_up(same)} judgments of {_these(audit)} (or {with_items} in all)"
+
+
+def _is_fresh(audit: Audit) -> bool:
+    return audit.design in ("fresh", "disjoint")
+
+
+def _these(audit: Audit) -> str:
+    """Name what further judgments would share with those at hand."""
+    these = "these items and evaluators" if audit.n_evaluators else "these items"
+    return f"{these} in these clusters" if audit.n_clusters else these
 
 
 def tie_lines(audit: Audit) -> list[str]:

@@ -193,16 +193,27 @@ def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str
     groups = [_group(side.name, attribute) for side in (first, second)]
     label = _safe(known.get("label", "the label"))
     model = _safe(known.get("prediction", "the model's decision"))
-    answer = "yes" if first.estimate.name == "true positive rate" else "no"
+    label_yes, label_no, model_yes = _words_for_yes(audit)
+    answer = label_yes if first.estimate.name == "true positive rate" else label_no
     return (
-        f"Where {label} is {answer}, {model} is {_said_yes(audit)} for {shares[0]} of 100 "
+        f"Where {label} is {answer}, {model} is {model_yes} for {shares[0]} of 100 "
         f"{groups[0]} and for {shares[1]} of 100 {groups[1]}. "
     )
 
 
-def _said_yes(audit: Audit) -> str:
-    """Return what a decision is where it is yes; of a score, how large it is."""
-    return said_threshold(_mapping(_mapping(audit.provenance.get("data")).get("columns"))) or "yes"
+def _words_for_yes(audit: Audit) -> tuple[str, str, str]:
+    """Return the words for a label of yes and of no, and for a decision of yes.
+
+    They are the words of the data where these were named; of a score, how large it is.
+    """
+    data = _mapping(audit.provenance.get("data"))
+    known = {**data, **_mapping(data.get("columns"))}
+    score = said_threshold(known)
+    named = known.get("positive")
+    if not isinstance(named, list | tuple) or not named:
+        return "yes", "no", score or "yes"
+    words = [_safe(str(word)) for word in named]
+    return words[0], f"not {words[0]}", score or words[-1]
 
 
 def _pairs_in_words(
