@@ -30,6 +30,9 @@ NOT_DECIDING = {
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
         counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
         counts.clusters.MOST_SUMMED
+        counts.difference_sums.FINENESS counts.difference_sums.MOST_DISTINCT
+        counts.difference_sums.MOST_PROFILES
+        counts.middle.BINS counts.middle.FEW_VALUES
         counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS

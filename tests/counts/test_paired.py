@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comparity.counts import decisions
-from comparity.counts.decision_rows import count_two_predictions
 from comparity.counts.decisions import count_small_codes
 from comparity.counts.kernels.sorting import tabulate
+from comparity.counts.paired_decisions import count_two_predictions, read_two_predictions
 from comparity.errors import LengthMismatchError, NonBinaryError
+from tests.conftest import Build
 
 rows = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 5)), max_size=50)
 
@@ -66,6 +67,24 @@ def test_two_predictions_are_counted_together(found: list[tuple[int, ...]]) -> N
     expected = Counter(found)
     for y, a, b, g in np.ndindex(2, 2, 2, 2):
         assert table[g, y, a, b] == expected[y, a, b, g]
+
+
+def test_two_predictions_of_a_table_are_those_of_arrays(frame: Build) -> None:
+    rng = np.random.default_rng(1)
+    label, first, second = (rng.integers(0, 2, 60).tolist() for _ in range(3))
+    sex, race = ([str(one) for one in rng.choice(list("ab"), 60)] for _ in range(2))
+    rows = {"y": label, "p": first, "q": second, "sex": sex, "race": race}
+    both = [f"{one} & {other}" for one, other in zip(sex, race, strict=True)]
+    expected = count_two_predictions(label, first, second, groups=both)
+    columns = {"label": "y", "predictions": ("p", "q"), "sensitive": ["sex", "race"]}
+    found = read_two_predictions(frame(rows), **columns)
+    assert found.tolist() == expected.tolist()
+    # A word that means yes is one of labels, not of scores that are cut.
+    words = ["good" if one else "bad" for one in label]
+    cut = read_two_predictions(
+        frame({**rows, "y": words}), **columns, positive="good", threshold=0.5
+    )
+    assert cut.tolist() == expected.tolist()
 
 
 def test_other_predictions_are_checked_like_the_first() -> None:

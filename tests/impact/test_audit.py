@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import hypergeom
 
 from comparity import impact_ratios
+from comparity.counts import middle
 from comparity.errors import (
     ComparityError,
     MissingValueError,
@@ -23,6 +24,7 @@ from comparity.errors import (
 from comparity.impact.audit import audit_file, audit_frame
 from comparity.impact.result import AT_LEAST, BELOW, OPEN
 from comparity.results.result import read_result
+from tests.conftest import Build
 
 
 def applicants(*groups: tuple[Any, Any, int, int]) -> pd.DataFrame:
@@ -138,3 +140,19 @@ def test_choices_that_do_not_fit_are_refused() -> None:
         audit_frame(PEOPLE, score="hired", sensitive=("sex",), positive="1")
     with pytest.raises(OptionError, match="one of selected and scores"):
         impact_ratios(sensitive_features=["a", "b"])
+
+
+def test_all_engines_count_the_same_people(frame: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middle, "FEW_VALUES", 20)
+    rng = np.random.default_rng(3)
+    rows = {
+        "score": rng.normal(size=300).round(2).tolist(),
+        "sex": [None if one == "?" else str(one) for one in rng.choice(["f", "m", "?"], 300)],
+        "race": rng.integers(1, 3, 300).tolist(),
+    }
+    found = audit_frame(frame(rows), score="score", sensitive=("sex", "race"))
+    expected = impact_ratios(
+        scores=rows["score"], sensitive_features={name: rows[name] for name in ("sex", "race")}
+    )
+    assert found.median == np.median(rows["score"])
+    assert found.to_dict()["tables"] == expected.to_dict()["tables"]

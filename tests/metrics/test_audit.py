@@ -127,6 +127,22 @@ def test_all_engines_give_the_same(frame: Build) -> None:
     assert found.comparison.counts == expected.comparison.counts  # type: ignore[union-attr]
 
 
+def test_other_predictions_need_no_rows_in_memory(
+    frame: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {name: column.tolist() for name, column in people(200).items()}
+    columns = {"label": "hired", "prediction": "model", "sensitive": ["sex"], "privileged": "m"}
+    asked = {"compare": "other", "replicates": 100, "kinds": ["group"]}
+    beside = metrics_frame(frame(rows), **columns, **asked, features=["skill"])
+    monkeypatch.setattr("comparity.metrics.audit.collect_columns", None)
+    alone = metrics_frame(frame(rows), **columns, **asked)
+    assert alone.comparison is not None
+    assert alone.comparison.counts == beside.comparison.counts  # type: ignore[union-attr]
+    counted = [one.id for one in alone.metrics if one.id != "D0"]
+    assert len(counted) == 29
+    assert [alone[name].value for name in counted] == [beside[name].value for name in counted]
+
+
 def test_features_of_a_query_that_shuffles_are_refused() -> None:
     skill = pd.DataFrame({"skill": people()["skill"]})
     with pytest.raises(UnsteadyQueryError):

@@ -296,12 +296,7 @@ def read_decisions(
     table = open_table(frame, "decisions", columns)
     rows = table.frame
     if threshold is not None:
-        cut = table.number("prediction")
-        usable = cut.is_finite() & ~table.missing("prediction")
-        above = nw.when(cut >= threshold).then(nw.lit(1)).otherwise(nw.lit(0))
-        rows = rows.with_columns(
-            nw.when(usable).then(above).otherwise(nw.lit(-1)).alias("prediction")
-        )
+        rows = rows.with_columns(cut_scores(table, "prediction", threshold))
     found = collect_columns(rows.group_by(*columns).agg(nw.len().alias("n")))
     if not len(found["n"]):
         raise EmptyTableError("decisions")
@@ -321,54 +316,20 @@ def read_decisions(
     )
 
 
+def cut_scores(table: Table, column: str, threshold: float) -> nw.Expr:
+    """Return 1 where a score is at or above the threshold, 0 below, -1 where it is no number."""
+    score = table.number(column)
+    usable = score.is_finite() & ~table.missing(column)
+    above = nw.when(score >= threshold).then(nw.lit(1)).otherwise(nw.lit(0))
+    return nw.when(usable).then(above).otherwise(nw.lit(-1)).alias(column)
+
+
 def _check_found(table: Table, found: dict[str, Any], *, cut: bool) -> None:
     """Look for gaps among the few distinct rows; only if there are any, look for their rows."""
     broken = any((factorise(found[name])[0] < 0).any() for name in table.columns)
     if broken or (cut and (found["prediction"] == -1).any()):
         numeric = ["prediction"] if cut else []
         check_columns(table, complete=table.columns, numeric=numeric)
-
-
-def count_two_predictions(
-    y_true: ArrayLike,
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    groups: ArrayLike,
-    positive: object = None,
-) -> NDArray[np.float64]:
-    """Count rows by group, label and both predictions, the groups in sorted order.
-
-    Parameters
-    ----------
-    y_true, first, second, groups : array_like
-        One entry for each item; labels and predictions are 0 and 1, or true and false.
-    positive : object, optional
-        The positive value, where labels are other words.
-
-    Returns
-    -------
-    ndarray, (K, 2, 2, 2)
-
-    Examples
-    --------
-    >>> count_two_predictions([1, 0], [1, 1], [0, 1], groups=["a", "b"])[0, 1].tolist()
-    [[0.0, 0.0], [1.0, 0.0]]
-    """
-    columns = {
-        "y_true": as_array(y_true, "y_true"),
-        "y_pred": as_array(first, "y_pred"),
-        "compare": as_array(second, "compare"),
-        "sensitive_features": as_array(groups, "sensitive_features"),
-    }
-    check_lengths(columns)
-    if not len(columns["y_true"]):
-        raise EmptyTableError("array")
-    group, names = group_codes(columns["sensitive_features"], "sensitive_features", "array")
-    label, before = truths(columns["y_true"], columns["y_pred"], ("y_true", "y_pred"), positive)
-    _, after = truths(columns["y_true"], columns["compare"], ("y_true", "compare"), positive)
-    codes = 8 * group + 4 * label + 2 * before + after
-    return np.bincount(codes, minlength=8 * len(names)).reshape(-1, 2, 2, 2).astype(np.float64)
 
 
 def truths(

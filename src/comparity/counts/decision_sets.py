@@ -26,7 +26,6 @@ from comparity.errors import (
     MissingValueError,
     NotNumericError,
     OneGroupError,
-    ReferenceGroupError,
     TooFewRatersError,
     UnorderedDecisionError,
     WordDecisionError,
@@ -39,6 +38,7 @@ from comparity.tables.values import (
     check_lengths,
     cross_attributes,
     group_codes,
+    put_first,
     rows_of,
 )
 
@@ -205,16 +205,13 @@ def decision_table(
     >>> counts.values.tolist(), counts.counts.tolist(), found.n
     ([0.0, 1.0], [[1, 0], [0, 2]], 3)
     """
-    table = _open_decisions(frame, raters, sensitive, clusters)
+    table = open_decisions(frame, raters, sensitive, clusters)
     shared = [f"cluster{place}" for place in range(len(clusters))]
     check_columns(table, names=shared)
     rated = [f"rater{place}" for place in range(len(raters))]
     coded = [f"group{place}" for place in range(len(sensitive))]
     numeric = [*([] if order is not None else rated), *(coded if continuous else [])]
-    try:
-        check_columns(table, complete=coded, numeric=[] if order is not None else rated)
-    except NotNumericError as error:
-        raise WordDecisionError(error.column, error.offenders) from None
+    check_decisions(table, rated=[] if order is not None else rated)
     check_columns(table, complete=rated, numeric=coded if continuous else [])
     found = _count_equal_rows(table, numeric)
     kinds = dict(zip(clusters, map(found.__getitem__, shared), strict=True))
@@ -286,7 +283,7 @@ def label_columns(
     frame: Any, *, raters: Sequence[str], sensitive: Sequence[str]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
     """Bring columns with labels and with groups of a frame to memory; gaps are an error."""
-    table = _open_decisions(frame, raters, sensitive)
+    table = open_decisions(frame, raters, sensitive)
     check_columns(table, complete=table.columns)
     found = collect_columns(table.frame)
     return (
@@ -306,9 +303,19 @@ def _label_sets(column: NDArray[Any], name: str, separator: str | None) -> list[
     return [frozenset(filter(None, (part.strip() for part in labels))) for labels in parts]
 
 
-def _open_decisions(
+def check_decisions(table: Table, rated: Sequence[str]) -> None:
+    """Raise an error unless every group is known and every decision a number."""
+    coded = [name for name in table.columns if name.startswith("group")]
+    try:
+        check_columns(table, complete=coded, numeric=rated)
+    except NotNumericError as error:
+        raise WordDecisionError(error.column, error.offenders) from None
+
+
+def open_decisions(
     frame: Any, raters: Sequence[str], sensitive: Sequence[str], clusters: Sequence[str] = ()
 ) -> Table:
+    """Open a table of decisions: its columns are rater0, ..., group0, ... and cluster0, ..."""
     columns = {f"rater{place}": name for place, name in enumerate(raters)}
     columns |= {f"group{place}": name for place, name in enumerate(sensitive)}
     columns |= {f"cluster{place}": name for place, name in enumerate(clusters)}
@@ -348,15 +355,15 @@ def _make_decisions(
         else:
             coded[name] = group_codes(column, name, table)
     matrix = np.asfortranarray(np.column_stack(values))  # columns are read one by one
-    found = Decisions(
+    groups = cross_attributes(coded, intersection=intersection) if coded else {}
+    return Decisions(
         raters=tuple(columns),
         values=matrix,
         digits=significant_decimals(matrix),
         weights=weights,
-        groups=cross_attributes(coded, intersection=intersection) if coded else {},
+        groups=put_first(groups, reference),
         numbers=as_numbers,
     )
-    return found if reference is None else _with_reference(found, text_of(reference))
 
 
 def _as_numbers(column: NDArray[Any], name: str, table: str) -> Floats:
@@ -380,19 +387,3 @@ def _check_varies(column: NDArray[Any], name: str, table: str) -> Floats:
     if values.min() == values.max():
         raise OneGroupError(name, [text_of(values[0])])
     return values
-
-
-def _with_reference(decisions: Decisions, reference: str) -> Decisions:
-    """Put the reference group first, in every attribute that has it."""
-    known = [name for _, names in decisions.groups.values() for name in names]
-    if reference not in known:
-        raise ReferenceGroupError(reference, known)
-    groups = {}
-    for attribute, (codes, names) in decisions.groups.items():
-        if reference not in names:
-            groups[attribute] = (codes, names)
-            continue
-        ordered = [reference, *(name for name in names if name != reference)]
-        place = np.array([ordered.index(name) for name in names], dtype=np.int64)
-        groups[attribute] = (place[codes], ordered)
-    return replace(decisions, groups=groups)

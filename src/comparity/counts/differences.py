@@ -255,8 +255,12 @@ def significant_decimals(values: Floats) -> int | None:
         return None
     # What single precision keeps was kept in it: hardly a decimal is one of its numbers.
     single = any(np.array_equal(column, column.astype(np.float32)) for column in rounded)
-    significant = SINGLE if single else SIGNIFICANT
-    return significant - math.ceil(math.log10(float(np.abs(values).max())))
+    return decimals_below(float(np.abs(values).max()), single=single)
+
+
+def decimals_below(largest: float, *, single: bool) -> int:
+    """Return how many decimals mean anything in a difference of numbers up to the largest."""
+    return (SINGLE if single else SIGNIFICANT) - math.ceil(math.log10(largest))
 
 
 def _is_exact(column: Floats) -> bool:

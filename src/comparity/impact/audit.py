@@ -9,15 +9,17 @@ Guidelines (29 CFR 1607.4 D); whether anything complies with either is not for a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import fisher_exact
 
 from comparity import __version__
+from comparity.counts.middle import find_median
 from comparity.counts.pairs import Tally
 from comparity.errors import (
     EmptyTableError,
@@ -32,10 +34,10 @@ from comparity.impact.result import AT_LEAST, BELOW, OPEN, ImpactGroup, ImpactRa
 from comparity.inference.proportions import wilson_interval
 from comparity.inference.ratios import impact_ratio, ratio_limits
 from comparity.results.options import shows
-from comparity.tables.columns import BLANKS, check_sensitive, labelled_columns
+from comparity.tables.columns import BLANKS, Table, check_columns, check_sensitive, open_table
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.frames import text_of
+from comparity.tables.frames import Columns, collect_columns, text_of
 from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import binary, check_lengths, factorise, numbers, rows_of
 
@@ -92,69 +94,116 @@ def impact_ratios(
     name, values = ("selected", selected) if scores is None else ("scores", scores)
     outcome = as_array(values, name)
     check_lengths({name: outcome, **groups})
-    return _find_ratios(outcome, groups, options, name=name, positive=positive)
+    if not len(outcome):
+        raise EmptyTableError(TABLE)
+    median = None
+    if scores is None:
+        hit = _find_selected(outcome, name, positive)
+    else:
+        found = numbers(outcome, name, TABLE)
+        median = float(np.median(found))
+        hit = found > median
+    coded = {attribute: _known_groups(column) for attribute, column in groups.items()}
+    each = np.ones(len(hit), dtype=np.int64)
+    return _find_ratios(
+        _People(hit=hit, weights=each, groups=coded, median=median), options, column=name
+    )
 
 
 def audit_frame(frame: Any, **choices: Any) -> ImpactRatios:
-    """Return the impact ratios of a frame of any engine; `choices` are those of the form."""
+    """Return the impact ratios of a frame of any engine; `choices` are those of the form.
+
+    People are counted, and the median of their scores is found, on the engine the frame lives in.
+    """
     form = ImpactForm(**choices)
     check_sensitive(list(form.sensitive))
     name = form.score if form.selected is None else form.selected
     assert name is not None, "the form asks for one of the two"
-    columns = labelled_columns(frame, [name, *form.sensitive], table=TABLE)
-    groups = {one: columns[one] for one in form.sensitive}
-    options = form.narrow(ImpactOptions)
-    return _find_ratios(
-        columns[name],
-        groups,
-        options,
-        name="scores" if form.selected is None else "selected",
-        positive=form.positive,
-        column=name,
-    )
+    groups = {f"group{place}": one for place, one in enumerate(form.sensitive)}
+    table = open_table(frame, TABLE, {"outcome": name, **groups})
+    people = _count_scored(table) if form.selected is None else _count_people(table, form.positive)
+    return _find_ratios(people, form.narrow(ImpactOptions), column=name)
+
+
+def _count_scored(table: Table) -> _People:
+    """Count people above the median score and others, by group, on the engine."""
+    check_columns(table, numeric=["outcome"])
+    scored = table.frame.with_columns(table.number("outcome").alias("outcome"))
+    median = find_median(scored, "outcome")
+    above = nw.when(nw.col("outcome") > median).then(nw.lit(1)).otherwise(nw.lit(0))
+    found = _count_rows(scored.with_columns(above.alias("outcome")), table)
+    return _People.of_columns(found, table, found["outcome"] == 1, median=median)
+
+
+def _count_people(table: Table, positive: Any) -> _People:
+    """Count people who were selected and others, by group, on the engine."""
+    found = _count_rows(table.frame, table)
+    if not len(found["n"]):
+        raise EmptyTableError(TABLE)
+    if (factorise(found["outcome"])[0] < 0).any():
+        check_columns(table, complete=["outcome"])
+    hit = _find_selected(found["outcome"], table.columns["outcome"], positive)
+    return _People.of_columns(found, table, hit)
+
+
+def _count_rows(rows: nw.LazyFrame[Any], table: Table) -> Columns:
+    return collect_columns(rows.group_by(*table.columns).agg(nw.len().alias("n")))
 
 
 def audit_file(path: str | Path, **choices: Any) -> ImpactRatios:
     """Return the impact ratios of a file; `choices` as in :func:`audit_frame`."""
-    found = audit_frame(read_table(path).to_native(), **choices)
+    found = audit_frame(read_table(path), **choices)
     file = {"name": Path(path).name, "sha256": file_sha256(path)}
     return found.with_provenance({"files": [file]})
 
 
-def _find_ratios(
-    outcome: NDArray[Any],
-    groups: Mapping[str, NDArray[Any]],
-    options: ImpactOptions,
-    *,
-    name: str,
-    positive: Any,
-    column: str = "",
-) -> ImpactRatios:
-    if not len(outcome):
-        raise EmptyTableError(TABLE)
-    median = None
-    if name == "scores":
-        values = numbers(outcome, column or name, TABLE)
-        median = float(np.median(values))
-        hit = values > median
-    else:
-        hit = _find_selected(outcome, column or name, positive)
-    coded = {attribute: _known_groups(values) for attribute, values in groups.items()}
-    tables = [_table(attribute, one, hit, options) for attribute, one in coded.items()]
-    if len(groups) > 1:
-        tables.append(_table(" & ".join(groups), _combine_groups(coded), hit, options))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _People:
+    """Who was selected, by group; equal people may be one entry.
+
+    Attributes
+    ----------
+    hit : ndarray of bool
+        Selected, or above the median score.
+    weights : ndarray of int
+        How many people an entry stands for.
+    groups : mapping of str to (codes, names)
+    median : float or None
+        Of scores.
+    """
+
+    hit: Flags
+    weights: NDArray[np.int64]
+    groups: Mapping[str, Coded]
+    median: float | None = None
+
+    @classmethod
+    def of_columns(
+        cls, found: Columns, table: Table, hit: Flags, *, median: float | None = None
+    ) -> _People:
+        """Return the people that an engine counted."""
+        named = {name: found[ours] for ours, name in table.columns.items() if ours != "outcome"}
+        groups = {name: _known_groups(column) for name, column in named.items()}
+        return cls(hit=hit, weights=found["n"].astype(np.int64), groups=groups, median=median)
+
+
+def _find_ratios(people: _People, options: ImpactOptions, *, column: str) -> ImpactRatios:
+    tables = [_table(name, one, people, options) for name, one in people.groups.items()]
+    if len(tables) > 1:
+        both = _combine_groups(people.groups)
+        tables.append(_table(" & ".join(people.groups), both, people, options))
     return ImpactRatios(
         tables=tuple(tables),
-        outcome=column or name,
-        median=median,
-        n=len(hit),
-        hits=int(hit.sum()),
+        outcome=column,
+        median=people.median,
+        n=int(people.weights.sum()),
+        hits=int(people.weights[people.hit].sum()),
         level=options.level,
         four_fifths=options.four_fifths,
         provenance={
             "comparity": __version__,
             "options": asdict(options),
-            "columns": {"outcome": column, "sensitive": [*groups]},
+            "columns": {"outcome": column, "sensitive": [*people.groups]},
         },
     )
 
@@ -188,17 +237,18 @@ def _known_groups(values: NDArray[Any]) -> Coded:
     return np.where(np.isin(codes, blank), -1, codes), names
 
 
-def _table(attribute: str, groups: Coded, hit: Flags, options: ImpactOptions) -> ImpactTable:
+def _table(attribute: str, groups: Coded, people: _People, options: ImpactOptions) -> ImpactTable:
     codes, names = groups
-    known = codes >= 0
-    trials = np.bincount(codes[known], minlength=len(names))
-    hits = np.bincount(codes[known & hit], minlength=len(names))
+    known, hit, weights = codes >= 0, people.hit, people.weights
+    trials, hits = (
+        np.bincount(codes[chosen], weights[chosen], len(names)) for chosen in (known, known & hit)
+    )
     tallies = {
         names[k]: Tally(int(hits[k]), int(trials[k]))
         for k in sorted(range(len(names)), key=names.__getitem__)
         if trials[k]
     }
-    whole = int(known.sum())
+    whole = int(weights[known].sum())
     compared = {
         group: one
         for group, one in tallies.items()
@@ -213,8 +263,8 @@ def _table(attribute: str, groups: Coded, hit: Flags, options: ImpactOptions) ->
         groups=tuple(
             _group(group, one, compared, whole, options) for group, one in tallies.items()
         ),
-        unknown=int((~known).sum()),
-        unknown_hits=int((hit & ~known).sum()),
+        unknown=int(weights[~known].sum()),
+        unknown_hits=int(weights[hit & ~known].sum()),
     )
 
 

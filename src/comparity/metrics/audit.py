@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.decision_rows import (
-    count_decision_arrays,
-    count_decisions,
-    count_two_predictions,
-    truths,
-)
+from comparity.counts.decision_rows import count_decision_arrays, count_decisions, truths
 from comparity.counts.decisions import (
     DecisionCounts,
     GroupedDecisions,
@@ -23,6 +18,7 @@ from comparity.counts.decisions import (
     count_small_codes,
 )
 from comparity.counts.neighbours import count_neighbours, feature_matrix
+from comparity.counts.paired_decisions import count_two_predictions, read_two_predictions
 from comparity.errors import NoUnprivilegedError, UnknownPrivilegedError
 from comparity.inference.metric_intervals import SMOOTHING, resample_table
 from comparity.metrics.cards import (
@@ -265,12 +261,12 @@ def select_metrics(
 def metrics_frame(frame: Any, **choices: Any) -> Scorecard:
     """Work out the metrics of a frame of any engine; `choices` are those of :class:`MetricsForm`.
 
-    Without features and other predictions, rows are counted on the engine the frame lives in.
+    Rows are counted on the engine the frame lives in; with features, which consistency (D0) looks
+    for neighbours in, they are brought to memory.
     """
     form = MetricsForm(**choices)
     check_apart(form.sensitive, (form.label, form.prediction))
-    collect = bool(form.features) or form.compare is not None
-    card = _card_of_rows(frame, form) if collect else _card_of_counts(frame, form)
+    card = _card_of_rows(frame, form) if form.features else _card_of_counts(frame, form)
     if form.compare is not None and card.comparison is not None:
         names = (form.prediction, form.compare)
         card = replace(card, comparison=replace(card.comparison, names=names))
@@ -281,20 +277,20 @@ def metrics_frame(frame: Any, **choices: Any) -> Scorecard:
 
 
 def _card_of_counts(frame: Any, form: MetricsForm) -> Scorecard:
-    counts = count_decisions(
-        frame,
-        label=form.label,
-        prediction=form.prediction,
-        sensitive=form.sensitive,
-        positive=form.positive,
-        threshold=form.threshold,
-        intersection=True,
-    )
+    about: dict[str, Any] = {"label": form.label, "sensitive": form.sensitive}
+    about |= {"positive": form.positive, "threshold": form.threshold}
+    counts = count_decisions(frame, **about, prediction=form.prediction, intersection=True)
     attribute = " & ".join(form.sensitive)
     check_groups({attribute: counts[attribute].groups})
     camps = privileged_groups(form.privileged, attribute, counts[attribute].groups)
+    paired = None
+    if form.compare is not None:
+        # What is wrong with the column is told here.
+        count_decisions(frame, **about, prediction=form.compare)
+        both = (form.prediction, form.compare)
+        paired = read_two_predictions(frame, **about, predictions=both)
     options, rng = form.narrow(MetricsOptions), np.random.default_rng(form.seed)
-    return score_counts(counts[attribute], camps, options, kinds=form.kinds, rng=rng)
+    return score_counts(counts[attribute], camps, options, paired=paired, kinds=form.kinds, rng=rng)
 
 
 def _card_of_rows(frame: Any, form: MetricsForm) -> Scorecard:

@@ -25,6 +25,7 @@ from comparity.counts.decision_sets import (
     label_columns,
     labelled_decisions,
 )
+from comparity.counts.difference_sums import sum_decisions
 from comparity.counts.differences import NARROWEST
 from comparity.errors import TooNarrowError
 from comparity.inference.permutation import PermutationTest, independence_test, same_distribution
@@ -39,7 +40,7 @@ from comparity.relative.judge import (
 )
 from comparity.relative.options import RelativeForm, RelativeOptions
 from comparity.relative.result import DifferentialParity, MeansTest
-from comparity.relative.slopes import games_howell, welch_anova
+from comparity.relative.slopes import games_howell, notes_on_leverage, welch_anova
 from comparity.results.judging import cluster_notes
 from comparity.results.options import shows
 from comparity.tables.columns import check_sensitive
@@ -56,9 +57,6 @@ from comparity.tables.features import (
 from comparity.tables.files import read_table
 from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups
-
-# From this leverage on a slope has so few degrees of freedom that little is found.
-HIGH_LEVERAGE = 0.2
 
 
 @shows(RelativeOptions)
@@ -217,12 +215,22 @@ def audit_frame(frame: Any, **choices: Any) -> DifferentialParity:
         groups = {name: groups[name] for name in sensitive}
         decisions = labelled_decisions(given, groups, separator=form.separator, **ways)
     else:
-        ways = _ways(form, form.reference, form.cluster)
-        about = {"raters": raters, "sensitive": sensitive}
-        decisions = {"": decision_table(frame, **about, order=form.order, **ways)}
+        decisions = {"": _count_frame(frame, form)}
     known = {"first": form.first, "second": form.second, "sensitive": sensitive}
     options = form.narrow(RelativeOptions)
     return audit_decisions(decisions, options, ordinal=form.order is not None, columns=known)
+
+
+def _count_frame(frame: Any, form: RelativeForm) -> Decisions:
+    """Count equal rows; of a large table with many different ones, sum them up on its engine."""
+    about: dict[str, Any] = {"raters": [form.first, form.second], "sensitive": list(form.sensitive)}
+    if form.order is None and not form.continuous and not form.cluster:
+        groups = {"intersection": form.intersection, "reference": form.reference}
+        summed = sum_decisions(frame, **about, **groups)
+        if summed is not None:
+            return summed
+    ways = _ways(form, form.reference, form.cluster)
+    return decision_table(frame, **about, order=form.order, **ways)
 
 
 def audit_file(path: str | Path, **choices: Any) -> DifferentialParity:
@@ -360,7 +368,7 @@ def _notes(
             "For a number, DPD is the gap between subjects two of its standard deviations apart, "
             "in standard deviations about the line."
         )
-        notes += _far_out(next(iter(decisions.values())))
+        notes += notes_on_leverage(next(iter(decisions.values())))
     if ordinal:
         notes.append("The ordered values count as 0, 1, 2, ...: every step is taken to be equal.")
     smallest = min((one.p_value for one in whole), default=1.0)
@@ -369,22 +377,6 @@ def _notes(
             "The means are not told apart, yet the whole distribution differs "
             f"(smallest p {smallest:.2g}, uncorrected): parity asks for equal distributions."
         )
-    return notes
-
-
-def _far_out(found: Decisions) -> list[str]:
-    """Warn of numbers of which one subject lies so far out that the line rests on it."""
-    notes = []
-    for attribute in found.numbers:
-        _, values = found.rows(0, 1, attribute)
-        away = np.abs(values - values.mean())
-        # The square of the furthest is 1, however small the unit.
-        pull = 1 / len(values) + 1 / float(np.sum((away / away.max()) ** 2))
-        if pull > HIGH_LEVERAGE:
-            notes.append(
-                f"WARNING: the line over {attribute} rests on one subject far out (leverage "
-                f"{pull:.2f}): the test allows for that and finds little; take logarithms or ranks."
-            )
     return notes
 
 

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
+from comparity.counts.decision_sets import Decisions
 from comparity.counts.differences import Moments
 from comparity.inference.gap_tests import GapTest, untested_gap
 from comparity.inference.means import (
@@ -42,6 +43,9 @@ from comparity.inference.means import (
 from comparity.relative.result import MeansTest
 
 Floats = NDArray[np.float64]
+
+# From this leverage on a slope has so few degrees of freedom that little is found.
+HIGH_LEVERAGE = 0.2
 
 
 def compare_slope(differences: Floats, attribute: Floats, *, null: str) -> GapTest:
@@ -291,3 +295,19 @@ def _games_howell_p(first: Moments, second: Moments, k: int) -> float:
     dof = satterthwaite(variances, [first.n - 1, second.n - 1])
     p_value = studentized_range.sf(distance / math.sqrt(sum(variances) / 2), k, dof)
     return min(max(float(p_value), 0.0), 1.0)
+
+
+def notes_on_leverage(found: Decisions) -> list[str]:
+    """Warn of numbers of which one subject lies so far out that the line rests on it."""
+    notes = []
+    for attribute in found.numbers:
+        _, values = found.rows(0, 1, attribute)
+        away = np.abs(values - values.mean())
+        # The square of the furthest is 1, however small the unit.
+        pull = 1 / len(values) + 1 / float(np.sum((away / away.max()) ** 2))
+        if pull > HIGH_LEVERAGE:
+            notes.append(
+                f"WARNING: the line over {attribute} rests on one subject far out (leverage "
+                f"{pull:.2f}): the test allows for that and finds little; take logarithms or ranks."
+            )
+    return notes

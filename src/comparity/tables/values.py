@@ -19,6 +19,7 @@ from comparity.errors import (
     OneGroupError,
     OptionError,
     OutOfRangeError,
+    ReferenceGroupError,
     TooManyGroupsError,
     UnknownPositiveError,
     UnsupportedColumnError,
@@ -187,6 +188,24 @@ def cross_attributes(
         raise OptionError("intersection", True, ["other names for groups with ' & '"], why)
     groups[crossing] = group_codes(joined[code], crossing, "array", several=False)
     return groups
+
+
+def put_first(
+    groups: Mapping[str, tuple[Codes, list[str]]], reference: object
+) -> dict[str, tuple[Codes, list[str]]]:
+    """Put the reference group first, in every attribute that has it; nothing without one."""
+    if reference is None:
+        return dict(groups)
+    first = text_of(reference)
+    known = [name for _, names in groups.values() for name in names]
+    if first not in known:
+        raise ReferenceGroupError(first, known)
+    moved = {}
+    for attribute, (codes, names) in groups.items():
+        ordered = sorted(names, key=lambda name: name != first)
+        place = np.array([ordered.index(name) for name in names], dtype=np.int64)
+        moved[attribute] = (place[codes], ordered)
+    return moved
 
 
 def numbers(values: NDArray[Any], name: str, table: str) -> NDArray[np.float64]:
