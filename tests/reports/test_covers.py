@@ -45,6 +45,7 @@ def test_facts_of_the_data_are_those_of_the_provenance() -> None:
     files = [{"name": "a.csv", "sha256": "0123456789abcdef" * 4}]
     data = {"columns": {"label": "good", "sensitive": ["sex", "age"]}, "files": files}
     content = {
+        "notion": "separation",
         "n": 1000,
         "n_items": 1000,
         "unit": "decisions",
@@ -53,6 +54,7 @@ def test_facts_of_the_data_are_those_of_the_provenance() -> None:
         "provenance": {"comparity": "1.2", "data": data},
     }
     assert data_facts(content) == {
+        "question": "Are true and false positive rates equal in all groups?",
         "files": "a.csv (sha256 0123456789ab…)",
         "label": "good",
         "groups by": "sex, age",
@@ -60,6 +62,13 @@ def test_facts_of_the_data_are_those_of_the_provenance() -> None:
         "groups": "f (400); m (600)",
         "software": "comparity 1.2",
     }
+
+
+def test_groups_of_several_attributes_have_their_sizes() -> None:
+    of = {"sex: f": 200, "sex: m": 300}
+    rates = [{"name": "true positive rate", "of": one, "trials": n} for one, n in of.items()]
+    content = {"groups": ["sex=f", "sex=m"], "rates": rates}
+    assert data_facts(content) == {"groups": "sex=f (200); sex=m (300)"}
 
 
 @pytest.mark.parametrize("odd", [None, 3, "x", [1], {"files": 3, "columns": [2]}, {"files": [3]}])

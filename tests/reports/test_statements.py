@@ -162,3 +162,17 @@ def test_a_violation_of_the_other_error_rate_is_told_second() -> None:
 def test_nothing_is_said_where_nothing_was_tested() -> None:
     audit = audit_of({"f": 690, "m": 800})
     assert statement(replace(audit, tests=())) == ""
+
+
+def test_a_large_gap_of_few_people_is_not_told_before_a_sure_one() -> None:
+    # All ten good people of group x are hired; the others are a thousand of each group.
+    frame = decisions({"f": 600, "m": 800})
+    few = polars.DataFrame(
+        [("x", 1, int(k < 10)) for k in range(10)], schema=frame.schema, orient="row"
+    )
+    none = polars.DataFrame([("x", 0, k % 2) for k in range(10)], schema=frame.schema, orient="row")
+    rows = polars.concat([frame, few, none])
+    audit = audit_frame(rows, label="good", prediction="hired", sensitive=("sex",))
+    gaps = {test.null: test.gap for test in audit.tests}
+    assert abs(gaps["TPR(f) = TPR(x)"]) > abs(gaps["TPR(f) = TPR(m)"])
+    assert "with sex = f and for 80 of 100 with sex = m" in statement(audit)

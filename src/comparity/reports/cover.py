@@ -42,6 +42,16 @@ COLUMNS = {
     "positive": "counts as yes",
 }
 
+# What was asked, by a word in the notion; the first that fits.
+ASKED = {
+    "comparative": "Does the model agree with the judges equally often in every kind of pair?",
+    "panel": "Does the model agree with the panel equally often in every kind of pair?",
+    "statistical parity": "Are items of two groups put first equally often?",
+    "pairwise": "Does the score order pairs equally well, whatever the groups of the two items?",
+    "differential": "Does one decision maker favour a group, compared with the other?",
+    "separation": "Are true and false positive rates equal in all groups?",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cover:
@@ -128,7 +138,8 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     provenance = _mapping(content.get("provenance"))
     data = _mapping(provenance.get("data")) or provenance
     columns = {**data, **_mapping(data.get("columns"))}
-    facts = {"files": "; ".join(_files(data.get("files")))}
+    facts = {"question": _asked(content.get("notion"))}
+    facts["files"] = "; ".join(_files(data.get("files")))
     facts |= {words: _join_names(columns.get(key)) for key, words in COLUMNS.items()}
     facts["a score counts as yes"] = said_threshold(columns)
     facts["rows"] = _rows(content)
@@ -136,6 +147,11 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     version = provenance.get("comparity") or provenance.get("version")
     facts["software"] = clip(f"comparity {version}") if isinstance(version, str) else ""
     return {name: text for name, text in facts.items() if text}
+
+
+def _asked(notion: Any) -> str:
+    found = (asked for word, asked in ASKED.items() if word in str(notion))
+    return next(found, "")
 
 
 def said_threshold(data: Mapping[str, Any]) -> str:
@@ -194,7 +210,8 @@ def _group_sizes(content: Mapping[str, Any]) -> dict[str, int]:
         name, group, trials = (known.get(key) for key in ("name", "of", "trials"))
         if name in ("true positive rate", "false positive rate") and isinstance(trials, int):
             sizes[str(group)] = sizes.get(str(group), 0) + trials
-    return sizes
+    # Of several attributes a rate is of "sex: f", and the group is called "sex=f".
+    return {name.replace(": ", "=", 1): n for name, n in sizes.items()} | sizes
 
 
 def _mapping(found: Any) -> Mapping[str, Any]:

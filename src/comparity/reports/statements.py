@@ -100,7 +100,7 @@ def further_statement(audit: Audit) -> str:
         return ""
     found = [test for test in audit.tests if test.finding == VIOLATED and test.pivot is not None]
     others = [test for test in found if _error_rate(audit, test) not in ("", told)]
-    other = max(others, key=lambda test: abs(test.gap), default=None)
+    other = max(others, key=_sure_size, default=None)
     return "" if other is None else _statement_on(audit, other)
 
 
@@ -120,10 +120,25 @@ def _statement_on(audit: Audit, test: JudgedGap) -> str:
 
 
 def foremost_test(audit: Audit) -> JudgedGap | None:
-    """Return the test with the largest gap among those that have the finding of the audit."""
+    """Return the test to tell first among those that have the finding of the audit.
+
+    Of violations the one whose gap is surely the largest: a gap between groups of ten people may
+    be the largest by chance. Otherwise the one with the largest gap.
+    """
     tested = [test for test in audit.tests if test.pivot is not None]
     deciding = [test for test in tested if test.finding == audit.finding] or tested
-    return max(deciding, key=lambda test: abs(test.gap), default=None)
+    size = _sure_size if audit.finding == VIOLATED else _size
+    return max(deciding, key=size, default=None)
+
+
+def _size(test: JudgedGap) -> float:
+    return abs(test.gap)
+
+
+def _sure_size(test: JudgedGap) -> tuple[float, float]:
+    """Return the end of the interval that is nearer to zero, and the size of the gap."""
+    low, high, _ = test.deciding_interval
+    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), abs(test.gap)
 
 
 def gap_in_words(test: JudgedGap, margin: float, scale: GapUnit) -> str:
