@@ -101,6 +101,17 @@ def test_looks_at_any_moment_leave_chosen_pairs_out(tmp_path: Path) -> None:
     assert "are left out" in " ".join(audit.notes)
 
 
+def test_without_probabilities_chosen_pairs_are_left_out(tmp_path: Path) -> None:
+    answers, items = adaptive_study(tmp_path, 3)
+    table = polars.read_csv(answers).drop("probability")
+    table.write_csv(answers)
+    table.filter(polars.col("how") == "random").drop("how").write_csv(tmp_path / "drawn.csv")
+    audit = audit_files(answers, items, **ASKED)
+    alone = audit_files(tmp_path / "drawn.csv", items, **ASKED)
+    assert audit.tests == alone.tests
+    assert "are left out" in " ".join(audit.notes)
+
+
 def test_impossible_probabilities_are_refused(tmp_path: Path) -> None:
     answers, items = adaptive_study(tmp_path, 4)
     table = polars.read_csv(answers).with_columns(probability=polars.lit(0.0))

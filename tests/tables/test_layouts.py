@@ -33,3 +33,12 @@ def test_a_column_how_of_another_meaning_leaves_nothing_out(frame: Build) -> Non
     read = to_comparisons(listed, random_only=True)
     assert len(nw.from_native(read.frame).lazy().collect()) == 2
     assert read.notes == ()
+
+
+def test_chosen_pairs_without_probabilities_are_left_out_too(frame: Build) -> None:
+    pairs = {"better": ["a", "b", "c"], "worse": ["b", "c", "d"]}
+    listed = frame(pairs | {"how": ["chosen", "random", "chosen"]})
+    read = to_comparisons(listed, random_only=True)
+    assert nw.from_native(read.frame).lazy().collect()["better"].to_list() == ["b"]
+    assert read.notes == (NOTE,)
+    assert not read.has_probabilities

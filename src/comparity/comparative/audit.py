@@ -298,7 +298,7 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         winner=form.winner,
     )
     read = reading(random_only=True, kept=kept)
-    weighted = HOW in read.columns.values() and read.notes and form.can_be_weighted
+    weighted = read.has_probabilities and form.can_be_weighted
     if weighted:
         read = reading(kept=(HOW, PROBABILITY))
     judge = "evaluator" if read.has_evaluators else None

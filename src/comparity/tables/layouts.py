@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +111,8 @@ class ComparisonTable:
         Which column was read as what.
     notes : tuple of str
         What was left out while reading, if anything.
+    has_probabilities : bool
+        Whether pairs that were left out carry the probability with which they were chosen.
     """
 
     frame: Any
@@ -119,6 +121,7 @@ class ComparisonTable:
     has_seats: bool
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    has_probabilities: bool = False
 
 
 def to_comparisons(
@@ -191,7 +194,7 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
-    chosen = [HOW] if random_only and {HOW, PROBABILITY} <= {*known} - {*kept} else []
+    chosen = [HOW] if random_only and _says_how(given, {*known} - {*kept}) else []
     columns |= {f"kept{place}": name for place, name in enumerate([*kept, *chosen])}
     if named.winner is None:
         read = (columns.get("evaluator"), columns.get("tied"), *kept)
@@ -209,7 +212,17 @@ def to_comparisons(
         has_seats="winner" in columns,
         columns=columns,
         notes=(note,) if note else (),
+        has_probabilities=bool(note) and PROBABILITY in known,
     )
+
+
+def _says_how(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: Collection[str]) -> bool:
+    """Say whether `how` tells of chosen pairs: beside probabilities, or by our two words alone."""
+    if HOW not in columns or PROBABILITY in columns:
+        return HOW in columns
+    is_ours = nw.col(HOW).cast(nw.String).is_in([RANDOM, CHOSEN]).fill_null(value=False)
+    others = frame.lazy().filter(~is_ours)
+    return others.head(1).collect().is_empty()
 
 
 def _leave_out_chosen(rows: nw.LazyFrame[Any], column: str) -> tuple[nw.LazyFrame[Any], str]:
