@@ -33,9 +33,10 @@ from comparity.pairs.study_so_far import (
 from comparity.ranking.judgments import columns_of, judgments_from_frames, judgments_of
 from comparity.ranking.names import item_names
 from comparity.results.options import ComparisonColumns, provenance, shows
+from comparity.tables.chosen_pairs import CHOSEN, RANDOM
 from comparity.tables.features import named_attributes
 from comparity.tables.files import file_sha256, read_table
-from comparity.tables.layouts import CHOSEN, RANDOM, read_comparisons
+from comparity.tables.layouts import read_comparisons
 from comparity.tables.values import numbers
 
 

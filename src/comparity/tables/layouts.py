@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from comparity.errors import (
     OptionError,
     UnknownLayoutError,
 )
+from comparity.tables.chosen_pairs import HOW, PROBABILITY, leave_out_chosen, says_how
 from comparity.tables.columns import Table, check_columns, offenders, open_table
 from comparity.tables.files import read_table
 from comparity.tables.frames import open_frame
@@ -86,9 +87,6 @@ TELLING = (
 )
 SIDES = (*TELLING, "left", "right", "first", "second", "a", "b", "1", "2")
 """Words in the names of columns that speak of one of the two items alone."""
-
-HOW, PROBABILITY, RANDOM, CHOSEN = "how", "probability", "random", "chosen"
-"""The column of a list of pairs that says how a pair came to be asked for, and what it says."""
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
@@ -194,7 +192,7 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
-    chosen = [HOW] if random_only and _says_how(given, {*known} - {*kept}) else []
+    chosen = [HOW] if random_only and says_how(given, {*known} - {*kept}) else []
     columns |= {f"kept{place}": name for place, name in enumerate([*kept, *chosen])}
     if named.winner is None:
         read = (columns.get("evaluator"), columns.get("tied"), *kept)
@@ -203,7 +201,7 @@ def to_comparisons(
     check_columns(table, complete=columns, names=("first", "second"))
     turned, note = _put_better_first(table), ""
     if chosen:
-        turned, note = _leave_out_chosen(turned, f"kept{len(kept)}")
+        turned, note = leave_out_chosen(turned, f"kept{len(kept)}")
     result = turned.collect() if isinstance(given, nw.DataFrame) else turned
     return ComparisonTable(
         frame=result if given is frame else result.to_native(),
@@ -214,23 +212,6 @@ def to_comparisons(
         notes=(note,) if note else (),
         has_probabilities=bool(note) and PROBABILITY in known,
     )
-
-
-def _says_how(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: Collection[str]) -> bool:
-    """Say whether `how` tells of chosen pairs: beside probabilities, or by our two words alone."""
-    if HOW not in columns or PROBABILITY in columns:
-        return HOW in columns
-    is_ours = nw.col(HOW).cast(nw.String).is_in([RANDOM, CHOSEN]).fill_null(value=False)
-    others = frame.lazy().filter(~is_ours)
-    return others.head(1).collect().is_empty()
-
-
-def _leave_out_chosen(rows: nw.LazyFrame[Any], column: str) -> tuple[nw.LazyFrame[Any], str]:
-    """Leave out judgments of pairs that were not drawn at random, and say how many."""
-    is_chosen = nw.col(column) == CHOSEN
-    n = int(rows.filter(is_chosen).select(nw.len()).collect().item())
-    told = f"{n:,} judgments are left out: their pairs were chosen by earlier answers, not drawn."
-    return rows.filter(~is_chosen).drop(column), told if n else ""
 
 
 def _find_layout(
