@@ -192,7 +192,8 @@ def to_comparisons(
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
-    chosen = [HOW] if random_only and says_how(given, {*known} - {*kept}) else []
+    free = {*known} - {*kept}
+    chosen = [HOW] if random_only and HOW in free and says_how(given, free) else []
     columns |= {f"kept{place}": name for place, name in enumerate([*kept, *chosen])}
     if named.winner is None:
         read = (columns.get("evaluator"), columns.get("tied"), *kept)
