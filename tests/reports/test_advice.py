@@ -15,12 +15,12 @@ from comparity.results.audit import Audit
 # What each notion is called, and the beginning of the remedy that is meant for it.
 REMEDY = {
     "separation": "Find out where the gap",
-    "comparative separation (standardised)": "Look at pairs",
+    "comparative separation (standardised)": "Take the kind of pair",
     "pairwise equal opportunity (raw)": "Find out why the score",
     "pairwise statistical parity": "Different scores",
-    "pairwise agreement with the unadjusted panel": "Find the pairs",
+    "pairwise agreement with the unadjusted panel": "Look at the pairs",
     "differential parity": "The two differ",
-    "leans of judges": "Ask the judge",
+    "leans of judges": "Show every pair",
 }
 
 
@@ -51,10 +51,14 @@ def test_pages_tell_what_to_do_and_a_terminal_does_not(audit: Audit, harmless_au
 def test_impact_ratios_and_biases_have_steps_of_their_own() -> None:
     rng = np.random.default_rng(3)
     group = np.array(["f", "m"])[rng.integers(0, 2, 200)]
-    assert "and not why" in page(impact_ratios(rng.integers(0, 2, 200), sensitive_features=group))
+    assert "selected, not why" in page(
+        impact_ratios(rng.integers(0, 2, 200), sensitive_features=group)
+    )
     pairs = np.array([rng.choice(200, 2, replace=False) for _ in range(400)])
     judged = np.array(["a", "b"])[rng.integers(0, 2, 400)]
-    assert "fixes who has no bias" in page(barp(pairs, evaluators=judged, sensitive_features=group))
+    assert "fixes the level of the biases" in page(
+        barp(pairs, evaluators=judged, sensitive_features=group)
+    )
 
 
 def test_a_group_without_data_is_said_to_need_data() -> None:

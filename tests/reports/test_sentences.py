@@ -5,7 +5,7 @@ import pytest
 from comparity.inference.gap_tests import Needed
 from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.planning.section import plan_basis, plan_headline, plan_lists
-from comparity.reports.audits import audit_lists, basis, explanation, headline
+from comparity.reports.audits import audit_lists, basis, explanation, gap_chart, headline
 from comparity.results.audit import Audit
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -153,9 +153,23 @@ def test_a_plan_out_of_reach_says_how_much_there_is() -> None:
 
 def test_of_very_many_remarks_the_first_are_told_and_the_others_counted(audit: Audit) -> None:
     told = audit_lists(replace(audit, tests=audit.tests * 100))
+    assert len(told["What would change the verdict"]) == 41
+    reasons = [replace(audit.tests[1], reason=f"reason {k}") for k in range(100)]
+    told = audit_lists(replace(audit, tests=tuple(reasons)))
     assert len(told["Notes"]) == 41
     assert told["Notes"][-1].startswith("And 60 more")
-    assert len(told["What would change the verdict"]) == 41
+
+
+def test_a_remark_on_several_tests_is_told_once(audit: Audit) -> None:
+    tests = tuple(replace(audit.tests[1], reason="few items") for _ in range(7))
+    assert audit_lists(replace(audit, tests=tests))["Notes"] == ["7 tests: few items"]
+
+
+def test_where_most_tests_could_not_be_made_the_others_are_drawn_alone(audit: Audit) -> None:
+    open_ones = tuple(replace(audit.tests[1], pivot=None) for _ in range(3))
+    chart = gap_chart(replace(audit, tests=(audit.tests[0], *open_ones)))
+    assert len(chart.rows) == 1
+    assert "the 1 of 4 tests" in chart.title
 
 
 def test_a_plan_says_what_it_assumes_of_every_group() -> None:

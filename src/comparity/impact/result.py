@@ -206,10 +206,12 @@ def _ends(one: ImpactGroup) -> str:
 
 def _notes(found: ImpactRatios) -> Iterator[str]:
     yield (
-        f"An impact ratio is a rate over the largest rate of any group. Its interval "
-        f"({percent(found.level)}) allows for not knowing which group that is; p values are exact "
-        "(Fisher, one-sided), of no group having a larger rate, corrected for the number of groups."
+        "An impact ratio is the rate of a group divided by the largest rate of any group. Its "
+        f"{percent(found.level)} interval allows for not knowing which group that is. The p value "
+        "tests that no group has a larger rate (Fisher's exact test, one-sided, corrected for the "
+        "number of groups)."
     )
+    yield "Assumed: rows are independent of each other, one for each person."
     for table in found.tables:
         if table.unknown:
             yield (
@@ -221,7 +223,7 @@ def _notes(found: ImpactRatios) -> Iterator[str]:
                 told = "" if one.hits < 0 else f", {count(one.hits)} of them {_hit_word(found)}"
                 size = "" if one.hits < 0 else f"{_people(one.n)}{told}, "
                 yield f"{visible(one.group)}: {size}no ratio: {one.why_none}."
-    yield "A ratio says nothing of why rates differ, and is no legal finding."
+    yield "A ratio does not say why rates differ, and is not a legal finding."
 
 
 def _people(n: int) -> str:

@@ -136,14 +136,22 @@ def audit_lists(audit: Audit) -> dict[str, list[str]]:
         for test in audit.tests
         if (line := _what_would_change(audit, test))
     )
-    reasons = [
-        f"{visible(test.null)}: {visible(test.reason)}" for test in audit.tests if test.reason
-    ]
     return {
         "What was assumed": [*map(visible, audit.notes), *tie_lines(audit)],
         "What would change the verdict": [*_first(changes), *_few_evaluators(audit)],
-        "Notes": _first(reasons),
+        "Notes": _first(_reasons(audit)),
     }
+
+
+def _reasons(audit: Audit) -> Iterator[str]:
+    """Yield what is remarked on tests; what is remarked on several is told once."""
+    told: dict[str, list[str]] = {}
+    for test in audit.tests:
+        if test.reason:
+            told.setdefault(test.reason, []).append(test.null)
+    for reason, nulls in told.items():
+        of = visible(nulls[0]) if len(nulls) == 1 else several(len(nulls), "test")
+        yield f"{of}: {visible(reason)}"
 
 
 def _few_evaluators(audit: Audit) -> Iterator[str]:
@@ -187,7 +195,11 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
     needed = test.needed
     assert needed is not None, test.null
     found, none = (_enough(audit, needed, place) for place in (0, 1))
-    return f"with 80% power, needs {found} if the true gap is as observed, and {none} if it is zero"
+    told = f"with 80% power, needs {found} if the true gap is as observed, and {none} if it is zero"
+    helpless = audit.unit == "judgments" and not _is_fresh(audit)
+    if helpless and needed.judgments == (None, None):
+        return f"{told}; more judgments of {_these(audit)} will not decide it"
+    return told
 
 
 def _enough(audit: Audit, needed: Needed, place: int) -> str:
@@ -204,7 +216,9 @@ def _enough(audit: Audit, needed: Needed, place: int) -> str:
         return f"{with_items} in all, each used once"
     same = needed.judgments[place]
     if same is None:
-        return f"{with_items} in all (more judgments of {_these(audit)} will not decide it)"
+        other = needed.judgments[1 - place]
+        why = f" (more judgments of {_these(audit)} will not decide it)" if other else ""
+        return f"{with_items} in all{why}"
     return f"{rounded_up(same)} judgments of {_these(audit)} (or {with_items} in all)"
 
 
@@ -318,8 +332,9 @@ def gap_chart(audit: Audit) -> RowChart:
     tests, n = _drawn_tests(audit), len(audit.tests)
     intervals = [test.deciding_interval for test in tests]
     ends = [end for low, high, _ in intervals for end in (low, high)]
-    most = f"; the {MOST_TESTS} of {count(n)} tests with the smallest p values"
-    some = most if n > MOST_TESTS else ""
+    some = ""
+    if len(tests) < n:
+        some = f"; the {len(tests)} of {count(n)} tests with the smallest p values"
     axis = _gap_axis(audit)
     return RowChart(
         title=f"Gaps with the intervals they were judged by{some}",
@@ -342,12 +357,17 @@ def gap_chart(audit: Audit) -> RowChart:
 
 
 def _drawn_tests(audit: Audit) -> list[JudgedGap]:
-    """Return all tests in their order, or of very many those with the smallest p values."""
-    if len(audit.tests) <= MOST_TESTS:
-        return list(audit.tests)
-    ps = [math.inf if math.isnan(test.p_value) else test.p_value for test in audit.tests]
+    """Return all tests in their order, or of very many those with the smallest p values.
+
+    Where most could not be made, those that could are drawn alone.
+    """
+    made = [test for test in audit.tests if test.pivot is not None]
+    tests = made if 0 < len(made) < len(audit.tests) / 2 else list(audit.tests)
+    if len(tests) <= MOST_TESTS:
+        return tests
+    ps = [math.inf if math.isnan(test.p_value) else test.p_value for test in tests]
     surest = sorted(range(len(ps)), key=ps.__getitem__)[:MOST_TESTS]
-    return [audit.tests[place] for place in sorted(surest)]
+    return [tests[place] for place in sorted(surest)]
 
 
 def audit_section(audit: Audit) -> Section:

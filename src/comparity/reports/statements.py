@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from comparity.inference.gap_tests import RateEstimate
@@ -131,14 +132,21 @@ def foremost_test(audit: Audit) -> JudgedGap | None:
     return max(deciding, key=size, default=None)
 
 
-def _size(test: JudgedGap) -> float:
-    return abs(test.gap)
+def _size(test: JudgedGap) -> tuple[float, float]:
+    return 0.0, abs(test.gap)
 
 
 def _sure_size(test: JudgedGap) -> tuple[float, float]:
-    """Return the end of the interval that is nearer to zero, and the size of the gap."""
-    low, high, _ = test.deciding_interval
-    return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), abs(test.gap)
+    """Return about the end of the interval that is nearer to zero, and the size of the gap.
+
+    It follows from the p value: intervals of exact tests take time, and tests may be hundreds.
+    """
+    gap = abs(test.gap)
+    if not 0 < test.p_value < 1:
+        return (gap if test.p_value <= 0 else 0.0), gap
+    normal = NormalDist()
+    found, needed = (normal.inv_cdf(p / 2) for p in (test.p_value, 1 - test.level))
+    return max(0.0, gap * (1 - needed / found)), gap
 
 
 def gap_in_words(test: JudgedGap, margin: float, scale: GapUnit) -> str:
