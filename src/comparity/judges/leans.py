@@ -3,14 +3,14 @@ r"""What each judge leans to, given how good the answers are.
 With quality :math:`s_i` of answer i, sharpness :math:`g_k` of judge k and what is known of answers
 in :math:`x_i`, judge k picks i, shown first, over j with
 
-.. math:: P = \operatorname{logistic}\big(g_k (s_i - s_j + b_k \cdot (x_i - x_j)) + c_k\big)
+.. math:: P = \operatorname{logistic}\big(g_k (s_i - s_j) + \lambda_k \cdot (x_i - x_j) + c_k\big)
 
-(:func:`comparity.barp` with numbers and a sharpness of each judge). Data tell how judges differ in
-:math:`b_k`; its zero is an assumption. Where people judged the same pairs it is that people do not
-lean; otherwise that the sharpest judge does not. Then a preference that all of them share is not
-seen, and whether a judge prefers its own family is not told. (The mean of all judges would be a
-worse zero: what a judge who hardly decides by quality gives to length is, in units of quality,
-large and hardly known.) A judge who is trusted by name takes the place of the sharpest.
+where prompts differ in how far apart the qualities of their answers are
+(:mod:`comparity.ranking.lots`). Data tell how judges differ in :math:`\lambda_k`, given quality;
+its zero is an assumption. Where people judged the same pairs it is that people do not lean;
+otherwise that the sharpest judge does not. Then a preference that all of them share is not seen,
+and whether a judge prefers its own family is not told. A judge who is trusted by name takes the
+place of the sharpest.
 
 Where a log knows the right verdict, quality is not estimated: the verdict stands for it,
 
@@ -31,14 +31,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answerers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
 from comparity.judges.log import JudgeLog
-from comparity.judges.rates import NOWHERE
 from comparity.judges.readers import NO_VERDICT, ONE_ORDER, SECOND, TIE
 from comparity.judges.wins import (
     SEAT,
@@ -48,21 +46,19 @@ from comparity.judges.wins import (
     seat_leans,
     tell_leans,
 )
-from comparity.ranking.anchors import ZERO_MEAN
-from comparity.ranking.barp import barp
 from comparity.ranking.connectivity import explains_seats
-from comparity.ranking.fit_report import errors_if_zero
-from comparity.ranking.result import BiasedRanking
+from comparity.ranking.lots import LotFit, Lots, fit_lots
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 PEOPLE, TRUTH = "people", "the right verdict"
 FIRST_SEAT = LeanNumber("seat", SEAT, "shown first", np.empty(0))
 # Fewest decided judgments and prompts of a judge, for each kind of lean.
 FEWEST_JUDGMENTS, FEWEST_PROMPTS = 30, 10
-MOST_WORK = 3e8
-"""Comparisons times answers up to which a fit is one of seconds; beyond, some prompts are taken."""
+MOST_JUDGMENTS = 50_000
+"""Judgments up to which a fit is one of seconds; beyond, some prompts are taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +70,9 @@ class JudgeSharpness:
     judge : str
         Or people, all together.
     picks : float
-        Of answers one SD of quality apart; where the log knows the right verdict, how often it
-        picks the right one.
+        Of answers one SD of quality apart, on a prompt of median spread; where the log knows the
+        right verdict, how often it picks the right one.
     interval : Interval
-        Known where the log knows the right verdict.
     """
 
     judge: str
@@ -130,7 +125,9 @@ def find_leans(
     seats = (*seat_leans(log),)
     has_truth = not log.people and not trusted and _has_truth(log)
     found = (
-        _against_truth(log, makers, level) if has_truth else _given_quality(log, makers, trusted)
+        _against_truth(log, makers, level)
+        if has_truth
+        else _given_quality(log, makers, trusted, level)
     )
     # Pairs in both orders tell more of a seat, and assume less.
     told = {one.judge for one in seats}
@@ -138,7 +135,7 @@ def find_leans(
     return found._replace(estimates=(*seats, *others))
 
 
-def _given_quality(log: JudgeLog, makers: Makers, trusted: str) -> LeanFindings:
+def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) -> LeanFindings:
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
     log, notes = _within_work(log)
     panel = QualityPanel.of(log)
@@ -151,25 +148,18 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str) -> LeanFindings:
     numbers = numbers_of(log, answers, makers.of(log.answerers), own)
     if not numbers:
         return LeanFindings(notes=notes)
-    zero, fitted = _fit_quality(panel, answers, numbers, trusted)
-    estimates = (*_by_quality(panel, answers, fitted, zero, numbers, makers),)
-    sums, uses = (np.bincount(answers.answerer, one) for one in (fitted.scores, None))
-    present = np.flatnonzero(uses)
-    quality = {log.answerers[k]: float(sums[k] / uses[k]) for k in present}
-    lifts: dict[str, dict[str, float]] = {}
-    share = np.array([float(np.mean(panel.judge == name)) for name in fitted.evaluators])
-    for place, number in enumerate(numbers.values()):
-        mean = np.bincount(answers.answerer, number.values) / np.maximum(uses, 1)
-        lift = float(share @ fitted.bias[:, place]) * (mean - mean[present].mean())
-        lifts[number.toward] = {log.answerers[k]: float(lift[k]) for k in present}
-    return LeanFindings(estimates, notes, (*_sharpness_of(fitted),), quality, lifts)
+    fitted = _fit_quality(panel, answers, numbers)
+    zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
+    estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
+    quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
+    return LeanFindings(estimates, notes, (*_sharpness_of(panel, fitted, level),), quality, lifts)
 
 
 class QualityPanel(NamedTuple):
     """Judgments of those who made enough, with who judged: people all together."""
 
     log: JudgeLog
-    judge: NDArray[np.str_]
+    judge: NDArray[np.int64]
     names: tuple[str, ...]
 
     @classmethod
@@ -178,7 +168,9 @@ class QualityPanel(NamedTuple):
         code, names = evaluators_of(log), np.array([PEOPLE, *log.judges])
         enough = [one for one in np.unique(code).tolist() if _is_enough(log, code == one)]
         kept = np.isin(code, enough)
-        return cls(log.take(kept), names[code[kept]], tuple(names[enough].tolist()))
+        return cls(
+            log.take(kept), np.searchsorted(enough, code[kept]), tuple(names[enough].tolist())
+        )
 
     @property
     def has_people(self) -> bool:
@@ -198,7 +190,7 @@ def _has_truth(log: JudgeLog) -> bool:
 
 def _within_work(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
     """Return the judgments of as many prompts as can be fitted in seconds, evenly chosen."""
-    share = (MOST_WORK / max(1, len(log) * len(Answers.of(log).answerer))) ** 0.5
+    share = MOST_JUDGMENTS / max(1, len(log))
     if share >= 1:
         return log, ()
     n = len(log.prompts)
@@ -220,34 +212,37 @@ def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
 
 
 def _fit_quality(
-    panel: QualityPanel, answers: Answers, numbers: Mapping[str, LeanNumber], trusted: str
-) -> tuple[str, BiasedRanking]:
-    """Fit quality, leans and sharpness together; return who has no lean, and the fit."""
-    log, judge, n = panel.log, panel.judge, len(answers.answerer)
+    panel: QualityPanel, answers: Answers, numbers: Mapping[str, LeanNumber]
+) -> LotFit:
+    """Fit what length and the like are worth with each judge, seats last, and sharpness."""
+    better, worse, seats = _in_order(panel.log, answers)
+    columns = [one.values[better] - one.values[worse] for one in numbers.values()]
+    data = Lots.of(
+        better,
+        worse,
+        panel.judge,
+        np.column_stack([*columns, seats]),
+        tied=panel.log.verdict == TIE,
+        cluster=panel.log.prompt.astype(np.int64),
+    )
+    return fit_lots(data, len(panel.names))
+
+
+def _in_order(log: JudgeLog, answers: Answers) -> tuple[Codes, Codes, Floats]:
+    """Return the better answer, the worse one, and 1 where the better one was shown first."""
     second = log.verdict == SECOND
     better = np.where(second, answers.second, answers.first)
     worse = np.where(second, answers.first, answers.second)
-    seats = np.where(_is_seated(log), np.where(second, -1, 1), 0)
+    return better, worse, np.where(_is_seated(log), np.where(second, -1.0, 1.0), 0.0)
 
-    def fit(own: str) -> BiasedRanking:
-        told = [
-            not explains_seats(better[rows], worse[rows], seats[rows], n)
-            for rows in (slice(None), judge == own)
-        ]
-        return barp(
-            np.stack([better, worse], axis=1),
-            evaluators=judge,
-            numbers={name: one.values for name, one in numbers.items()},
-            anchor=[own] if own else ZERO_MEAN,
-            ties=log.verdict == TIE,
-            seats=seats if told[0] else None,
-            seat_by_evaluator=told[0] and (told[1] or not own),
-            cluster=log.prompt if own else None,
-            sharpness="own",
-        )
 
-    zero = trusted or (PEOPLE if panel.has_people else _sharpest(fit("")))
-    return zero, fit(zero)
+def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
+    """Say whether quality alone explains no seats, neither of all judgments nor of one judge."""
+    better, worse, seats = _in_order(panel.log, answers)
+    n, own = len(answers.answerer), panel.judge == panel.names.index(zero)
+    return not any(
+        explains_seats(better[rows], worse[rows], seats[rows], n) for rows in (slice(None), own)
+    )
 
 
 def _is_seated(log: JudgeLog) -> Rows:
@@ -259,46 +254,66 @@ def _is_seated(log: JudgeLog) -> Rows:
 def _by_quality(
     panel: QualityPanel,
     answers: Answers,
-    fitted: BiasedRanking,
+    fitted: LotFit,
     zero: str,
-    numbers: Mapping[str, LeanNumber],
+    numbers: list[LeanNumber],
     makers: Makers,
 ) -> Iterator[LeanEstimate]:
     """Yield the leans of a fit, of everybody but `zero`."""
-    sharpness = fitted.sharpness
-    assert sharpness is not None
-    size = np.abs(sharpness.values)[:, None]
-    errors = errors_if_zero(fitted.bias, fitted.bias_standard_errors, sharpness)
-    known = [*numbers.values()]
-    # Seats come last, in logits, where everybody has an effect of their own.
-    scale = np.repeat(size, fitted.bias.shape[1], axis=1)
-    if has_seats := fitted.bias.shape[1] > len(known):
-        scale[:, -1] = 1.0
-    differ = [answers.difference(one.values) != 0 for one in known] + [_is_seated(panel.log)]
-    for k, name in enumerate(map(str, fitted.evaluators)):
-        for place, number in enumerate([*known, FIRST_SEAT] if has_seats else known):
-            prompts = panel.log.prompt[(panel.judge == name) & differ[place]]
+    leans, errors = fitted.leans(panel.names.index(zero), beside=1)
+    told = [*numbers, FIRST_SEAT] if _tells_seats(panel, answers, zero) else numbers
+    differ = [answers.difference(one.values) != 0 for one in numbers] + [_is_seated(panel.log)]
+    for k, name in enumerate(panel.names):
+        for place, number in enumerate(told):
+            prompts = panel.log.prompt[(panel.judge == k) & differ[place]]
             if name == zero or not len(prompts):
                 continue
-            lean = float(scale[k, place] * fitted.bias[k, place])
-            error = float(scale[k, place] * errors[k, place])
-            yield estimate_lean(
-                name, number.words(makers.of([name])[0]), zero, (lean, error), prompts
-            )
+            words = number.words(makers.of([name])[0])
+            found = float(leans[k, place]), float(errors[k, place])
+            yield estimate_lean(name, words, zero, found, prompts)
 
 
-def _sharpness_of(fitted: BiasedRanking) -> Iterator[JudgeSharpness]:
-    assert fitted.sharpness is not None
-    picks = expit(fitted.sharpness.values)
-    for name, value in zip(map(str, fitted.evaluators), picks.tolist(), strict=True):
-        # Its error in the fit is about the other judges' and takes prompts for independent.
-        yield JudgeSharpness(judge=name, picks=value, interval=NOWHERE)
+def _tell_quality(
+    panel: QualityPanel, answers: Answers, fitted: LotFit, zero: str, numbers: list[LeanNumber]
+) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """Return mean quality by answerer, and what each lean adds to it with judges on average."""
+    place, uses = panel.names.index(zero), np.bincount(answers.answerer)
+    present = np.flatnonzero(uses)
+
+    def mean_of(values: Floats) -> Floats:
+        means: Floats = np.bincount(answers.answerer, values)[present] / uses[present]
+        return means
+
+    def by_name(values: Floats) -> dict[str, float]:
+        names = [panel.log.answerers[k] for k in present.tolist()]
+        return dict(zip(names, values.tolist(), strict=True))
+
+    means = np.array([mean_of(one.values) for one in numbers])
+    worth = fitted.worth[place, : len(numbers)] / fitted.sharpness[place]
+    share = np.bincount(panel.judge) / len(panel.judge)
+    leans = share @ fitted.leans(place, beside=1)[0] / (share @ fitted.sharpness)
+    lifts = {
+        one.toward: by_name(lean * (mean - mean.mean()))
+        for one, lean, mean in zip(numbers, leans, means, strict=False)
+    }
+    return by_name(mean_of(fitted.scores) + worth @ means), lifts
 
 
-def _sharpest(fitted: BiasedRanking) -> str:
-    """Return the evaluator with the largest sharpness."""
-    assert fitted.sharpness is not None
-    return str(fitted.evaluators[int(np.argmax(fitted.sharpness.values))])
+def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator[JudgeSharpness]:
+    """Yield how often each picks the better one of two answers one SD apart."""
+    for k, name in enumerate(panel.names):
+        value, error = float(fitted.sharpness[k]), float(fitted.sharpness_errors[k])
+        one = estimate_lean(
+            name, ("", "", ""), "", (value, error), panel.log.prompt[panel.judge == k]
+        )
+        low, high, _ = one.pivot.interval(level)
+        interval = Interval(low + 0.5, high + 0.5, level)
+        yield JudgeSharpness(judge=name, picks=one.wins, interval=interval)
+
+
+def _sharpest(panel: QualityPanel, fitted: LotFit) -> str:
+    """Return the judge with the largest sharpness."""
+    return panel.names[int(np.argmax(fitted.sharpness))]
 
 
 def _against_truth(log: JudgeLog, makers: Makers, level: float) -> LeanFindings:
