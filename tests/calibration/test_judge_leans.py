@@ -25,6 +25,7 @@ UNEQUAL = Panel(
     **{"sharpness": (2.0, 0.8, 1.5), "lean": (0.0, 0.0, 0.3), "seat": (0.0, 0.3, 0.6)},
     difficulty=0.6,
 )
+PAIR = replace(UNEQUAL, answers=2, pairs=1)
 WORLDS = {
     "a dull judge beside sharp people": Panel(
         **{"prompts": 50, "answers": 5, "pairs": 4, "both_orders": True, "worth": 1.0},
@@ -53,13 +54,18 @@ WORLDS = {
         **{"lean": (0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 0.8), "seat": (0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 0)},
     ),
     "unequal prompts, 50": UNEQUAL,
-    "unequal prompts, 200": replace(UNEQUAL, prompts=200, answers=2, pairs=1),
-    "unequal prompts, 1,000": replace(UNEQUAL, prompts=1000, answers=2, pairs=1),
+    "very unequal prompts, 50": replace(UNEQUAL, difficulty=1.0),
+    **{
+        f"{words} prompts, {n:,}": replace(PAIR, prompts=n, difficulty=spread)
+        for n in (200, 1000)
+        for words, spread in (("equal", 0.0), ("unequal", 0.6), ("very unequal", 1.0))
+    },
 }
 QUICK = (
     "a dull and a leaning judge beside people",
     "a judge who prefers its own family",
     "a right verdict",
+    "very unequal prompts, 200",
 )
 
 

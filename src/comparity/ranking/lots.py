@@ -33,29 +33,29 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from comparity.ranking.likelihood.propagation import integrate
+from comparity.ranking.likelihood.objective import EFFECT_SD
+from comparity.ranking.likelihood.propagation import OF_EACH, integrate
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 SHARPNESS, SHARPNESS_SD = 1.0, 2.0
 """Centre and SD of the prior of sharpness: few judges of few prompts do not tell their own."""
-EFFECT_SD = 10.0
-"""SD of the priors of all else in logits: wide, and finite if all go one way."""
 SPREAD_SD = 1.0
 """SD of the prior of the spread of log SDs."""
 SCALES, FURTHEST = 7, 2.25
 """SDs that a lot can have, and how far from the median the logarithms are, in their SDs."""
 START = 0.5
 """Spread of log SDs to begin with: at zero the likelihood is level in it."""
-NEAR, THERE, SLACK = 0.05, 1e-6, 1e-3
+NEAR, THERE, SLACK = 0.02, 1e-6, 1e-3
 """Expected gain in log-likelihood at which a search turns to the curvature, and at which it ends (a
 thousandth of a standard error from the maximum); and a loss that may be rounding in integrals."""
 MOST_STEPS, MOST_CURVATURES, STEPS_EACH, HALVINGS = 40, 4, 8, 10
-"""Steps by products of slopes, curvatures worked out and steps by each of them, halvings of a step.
-"""
+"""Steps on the way, curvatures worked out and steps by each of them, and halvings of a step."""
+FAR = 10.0
+"""Gain of a step beyond which it tells nothing of the curvature at the maximum."""
 LONGEST = 1.0
-"""Step of any parameter at most: far from the maximum, products of slopes are a rough guide."""
+"""Step of any parameter at most."""
 PART = 0.02
 """Steps for differences of slopes, in standard errors."""
 
@@ -215,7 +215,7 @@ class LotLikelihood:
         self.precision = np.concatenate([precision.ravel(), ties, [SPREAD_SD**-2]])
         self.centre = np.zeros(self.size)
         self.centre[: self.n_own : self.n_numbers + 1] = SHARPNESS
-        self.scores = np.zeros(data.items[-1])
+        self.scores, self._means = np.zeros(data.items[-1]), np.zeros((len(data.sign), OF_EACH))
 
     @property
     def start(self) -> Floats:
@@ -238,14 +238,14 @@ class LotLikelihood:
         offset = (own[who, 1:] * data.numbers).sum(axis=1)
         judged = (own[who, 0] * data.sign, offset, data.tied, log_ties[who])
         value, in_spread = np.zeros(many), np.zeros(many)
-        slopes, scores = np.zeros((len(who), 3)), np.zeros(data.items[-1])
+        means, scores = np.zeros((len(who), OF_EACH)), np.zeros(data.items[-1])
         scales = np.stack([np.exp(spread * NODES), LOG_SHARES, NODES])
         integrate(
             *(data.items, data.lots, data.pairs, data.bounds, judged, scales),
-            *(self._sites, (value, in_spread, slopes, scores)),
+            *(self._sites, (value, in_spread, means, scores)),
         )
-        self.scores = scores
-        return float(value.sum()), self._by_lot(slopes, in_spread)
+        self.scores, self._means = scores, means
+        return float(value.sum()), self._by_lot(means, in_spread)
 
     def _by_lot(self, slopes: Floats, in_spread: Floats) -> Floats:
         """Sum slopes of judgments by lot and parameter."""
@@ -261,6 +261,25 @@ class LotLikelihood:
             rows = self._of_evaluator[k]
             found[:, self.n_own + place] = np.bincount(data.lot[rows], slopes[rows, 2], len(found))
         found[:, -1] = in_spread
+        return found
+
+    def information(self, slopes: Floats) -> Floats:
+        """Return the curvature at the point evaluated last, if scores and SDs were known.
+
+        They are not, so it is more than there is, and steps by it are safe, as those of EM are.
+        """
+        data, found, wide = self.data, np.diag(self.precision), self.n_numbers + 1
+        for k, rows in enumerate(self._of_evaluator):
+            flat, tilted, square = self._means[rows, 3:].T
+            x, own = data.numbers[rows], slice(k * wide, (k + 1) * wide)
+            block = np.empty((wide, wide))
+            block[0, 0], block[1:, 1:] = square.sum(), (flat[:, None] * x).T @ x
+            block[0, 1:] = block[1:, 0] = (tilted * data.sign[rows]) @ x
+            found[own, own] += block
+        for place, k in enumerate(self.with_ties.tolist(), self.n_own):
+            tied = data.tied[self._of_evaluator[k]]
+            found[place, place] += len(tied) * tied.mean() * (1 - tied.mean())
+        found[-1, -1] += len(slopes) * slopes[:, -1].var()
         return found
 
     def posterior(self, point: Floats) -> tuple[float, Floats, Floats]:
@@ -304,20 +323,14 @@ class Climb:
     def __init__(self, likelihood: LotLikelihood) -> None:
         self.likelihood, self.point = likelihood, likelihood.start
         self.value, self.gradient, self.slopes = likelihood.posterior(self.point)
-
-    @property
-    def products(self) -> Floats:
-        """Products of slopes, whose mean is the curvature if the model holds."""
-        found: Floats = self.slopes.T @ self.slopes + np.diag(self.likelihood.precision)
-        return found
+        self.information = likelihood.information(self.slopes)
 
     @property
     def curvature(self) -> Floats:
-        """The curvature, or products of slopes where it does not bend down everywhere."""
-        products = self.products
-        steps = PART / np.sqrt(np.diagonal(products))
+        """The curvature, or what it would be with scores known where it is not one of a peak."""
+        steps = PART / np.sqrt(np.diagonal(self.information))
         found = self.likelihood.curvature(self.point, self.gradient, steps)
-        return found if np.linalg.eigvalsh(found)[0] > 0 else products
+        return found if np.linalg.eigvalsh(found)[0] > 0 else self.information
 
     def step(self, metric: Floats, enough: float) -> bool:
         """Go up by one step; return whether there is no more to gain, or no way to gain it."""
@@ -330,6 +343,7 @@ class Climb:
             if found[0] > self.value - SLACK:
                 self.point = self.point + step
                 self.value, self.gradient, self.slopes = found
+                self.information = self.likelihood.information(self.slopes)
                 return False
             step = step / 2
         return True
@@ -338,21 +352,35 @@ class Climb:
 def _search(likelihood: LotLikelihood) -> tuple[Floats, Floats, bool]:
     """Return the maximum, the curvature there, and whether the search came to an end.
 
-    Products of slopes lead near it (Berndt et al., 1974), and one curvature mostly to it.
+    Far from it steps are those with scores known; near it each step tells something of the
+    curvature (Broyden, Fletcher, Goldfarb and Shanno); at last the curvature itself leads there.
     """
     climb = Climb(likelihood)
+    metric = climb.information
     for _ in range(MOST_STEPS):
-        if climb.step(climb.products, NEAR):
+        point, gradient = climb.point, climb.gradient
+        if climb.step(metric, NEAR):
             break
-    bend = climb.curvature
+        moved, fallen = climb.point - point, gradient - climb.gradient
+        is_far = float(gradient @ moved) > FAR
+        metric = climb.information if is_far else _learn(metric, moved, fallen)
     for _ in range(MOST_CURVATURES):
+        bend = climb.curvature
         for _ in range(STEPS_EACH):
             if climb.step(bend, THERE):
                 break
         if float(climb.gradient @ np.linalg.solve(bend, climb.gradient)) / 2 < THERE:
             return climb.point, bend, True
-        bend = climb.curvature
     return climb.point, bend, False
+
+
+def _learn(metric: Floats, moved: Floats, fallen: Floats) -> Floats:
+    """Return a curvature that explains how the gradient fell over the last step."""
+    along = metric @ moved
+    if moved @ fallen <= 0:
+        return metric
+    learned: Floats = np.outer(fallen, fallen) / (moved @ fallen)
+    return metric - np.outer(along, along) / (moved @ along) + learned
 
 
 def _sandwich(likelihood: LotLikelihood, slopes: Floats, bend: Floats) -> Floats:

@@ -25,14 +25,16 @@ import numpy as np
 from comparity.counts.kernels.compilation import njit
 
 MOST_SWEEPS = 50
-STILL = 1e-6
+STILL = 1e-4
 """Change of means, in SDs, and of variances, in parts of themselves, in a sweep that is the last.
 """
 MOST_STEPS = 30
 NEAR = 0.3
 """Distance from the mode, in SDs, that is near enough for points about it."""
-APART, NOTHING, MOST_POINTS = 0.33, 20.0, 96
+APART, NOTHING, MOST_POINTS = 0.4, 16.0, 96
 """Distance of points, the fall of a logarithm beyond which nothing is left, and points at most."""
+OF_EACH = 6
+"""Means of each judgment."""
 LARGE = 1e200
 """Where a product is replaced by its logarithm."""
 
@@ -182,16 +184,23 @@ def _propagate(sd, n, pairs, bounds, sites, judged, places, shares):  # type: ig
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sum_slopes(first, last, load, offset, tied, log_tie, places, shares, slopes):  # type: ignore[no-untyped-def]
-    """Fill in the mean slopes of each judgment in its offset, its load and the log tie."""
+def _sum_curves(first, last, load, offset, tied, log_tie, places, shares, means):  # type: ignore[no-untyped-def]
+    """Fill in means over a pair's lead u, for each of its judgments.
+
+    Of slopes in what it adds, in its load and in the log tie; and of the curvature in what it adds,
+    times 1, u and its square.
+    """
     for r in range(first, last):
-        in_offset, in_load, in_tie = 0.0, 0.0, 0.0
+        means[r] = 0.0
         for q in range(len(places)):
-            found = curves(load[r] * places[q] + offset[r], tied[r], log_tie[r])
-            in_offset += shares[q] * found[1]
-            in_load += shares[q] * found[1] * places[q]
-            in_tie += shares[q] * found[2]
-        slopes[r] = in_offset, in_load, in_tie
+            u, share = places[q], shares[q]
+            _, slope, tie, bend = curves(load[r] * u + offset[r], tied[r], log_tie[r])
+            means[r, 0] += share * slope
+            means[r, 1] += share * slope * u
+            means[r, 2] += share * tie
+            means[r, 3] += share * bend
+            means[r, 4] += share * bend * u
+            means[r, 5] += share * bend * u * u
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -216,7 +225,7 @@ def _integrate_lot(sd, n, pairs, bounds, sites, judged, slopes, mean_out):  # ty
             # What the site lacks to the judgments, and its part of the Gaussian integral.
             value += log_z - math.log(variance / wide) / 2
             value -= (middle**2 / variance - out**2 / wide) / 2 - sites[p, 1] * middle / 2
-        _sum_slopes(
+        _sum_curves(
             bounds[p],
             bounds[p + 1],
             load,
@@ -252,13 +261,13 @@ def integrate(items, lots, pairs, bounds, judged, scales, sites, out):  # type: 
     sites : ndarray, (number of SDs, pairs, 2)
         Precision and shift of each site: where to begin, and where they came to rest.
     out : tuple of ndarray
-        Log-likelihood and slope in the spread of each lot; slopes of each judgment in offset,
-        load and log tie; mean score of each item.
+        Log-likelihood and slope in the spread of each lot; means of slopes and curvatures of each
+        judgment (six of them); mean score of each item. The last two have to be zero before.
     """
     value, spread, slopes, scores = out
     many = scales.shape[1]
     widest = np.max(bounds[lots[1:]] - bounds[lots[:-1]])
-    own_slopes = np.empty((many, widest, 3))
+    own_slopes = np.empty((many, widest, OF_EACH))
     for lot in range(len(lots) - 1):
         first, last, begin = lots[lot], lots[lot + 1], bounds[lots[lot]]
         end, n = bounds[last], items[lot + 1] - items[lot]
