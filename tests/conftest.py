@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
+
+# Tests run side by side, one to a core: more threads of linear algebra would wait for each other,
+# and burn seven times the processor on a busy machine. Set before any library reads it.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 # The first call of a compiled kernel takes a second, so examples have no deadline. Who changed
 # nothing sees no test change: `make test` tries the same examples every time, `make check` fewer of

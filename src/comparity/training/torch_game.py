@@ -15,7 +15,6 @@ a third of the steps: some goals are kept by mixtures alone, which need models f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import count, repeat
 from typing import Any, NamedTuple
 
@@ -40,11 +39,10 @@ from comparity.training.judged_loss import tensor_bits
 from comparity.training.models import inputs_of
 from comparity.training.rows import Rows
 from comparity.training.torch_bounds import CellBounds, pairwise_bounds
+from comparity.training.torch_parameters import limit_threads
 
 Floats = NDArray[np.float64]
 
-FEW_PRODUCTS = 10**8
-"""So many products in a step are done before a second thread has begun."""
 ASCENT = 0.1
 """Multipliers have no bound, unlike shares that sum to 1: they move by this part of the rate."""
 LEAST_ASCENT = 0.3
@@ -264,7 +262,7 @@ def play_network(
         many = sum(one.numel() for one in module.parameters())
         adam = torch.optim.Adam(module.parameters(), lr=pace.step_size / np.sqrt(many))
         at_once = min(len(rows.weight), network.batch_size or len(rows.weight))
-        with _threads(many * at_once):
+        with limit_threads(many * at_once):
             drawing = np.random.default_rng(pace.seed)
             steps = _moves(_Player(module, network, rows, choices, drawing), referee, adam)
             for step in range(choices.steps):
@@ -274,18 +272,6 @@ def play_network(
                 seen.append(next(steps))
                 pace.tick()
     return Play(models=kept, multipliers=later_mean(seen))
-
-
-@contextmanager
-def _threads(products: int) -> Iterator[None]:
-    """Let torch work in one thread where there is little to do; others only wait for each other."""
-    before = torch.get_num_threads()
-    if products < FEW_PRODUCTS:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _moves(player: _Player, referee: Referee, adam: torch.optim.Optimizer) -> Iterator[Floats]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,21 @@ from numpy.typing import NDArray
 from comparity.training.models import ROWS_AT_A_TIME, State, inputs_of
 
 Floats = NDArray[np.float64]
+
+FEW_PRODUCTS = 10**8
+"""So many products in a step are done before a second thread has begun."""
+
+
+@contextmanager
+def limit_threads(products: int) -> Iterator[None]:
+    """Let torch work in one thread where there is little to do; others only wait for each other."""
+    before = torch.get_num_threads()
+    if products < FEW_PRODUCTS:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class ModuleParameters:
@@ -51,6 +67,7 @@ class ModuleParameters:
         self._parts = torch.split(torch.as_tensor(features), ROWS_AT_A_TIME)
         self._l2 = l2
         self.start = self._flat([one.detach() for one in self._free])
+        self._products = len(self.start) * min(len(features), ROWS_AT_A_TIME)
         self._last: tuple[Floats, torch.Tensor] | None = None
 
     @staticmethod
@@ -74,23 +91,25 @@ class ModuleParameters:
 
     def scores(self, parameters: Floats) -> Floats:
         """Return the scores of all rows."""
-        if len(self._parts) == 1:
-            return np.asarray(self._forward(parameters).detach().numpy())
-        self._load(parameters)
-        with torch.no_grad():
-            return torch.cat([self._module(part).reshape(-1) for part in self._parts]).numpy()
+        with limit_threads(self._products):
+            if len(self._parts) == 1:
+                return np.asarray(self._forward(parameters).detach().numpy())
+            self._load(parameters)
+            with torch.no_grad():
+                return torch.cat([self._module(part).reshape(-1) for part in self._parts]).numpy()
 
     def pull_back(self, parameters: Floats, slope: Floats) -> Floats:
         """Return the gradient in the weights."""
-        if len(self._parts) == 1:
-            scores, self._last = self._forward(parameters), None
-            return self._back(scores, torch.as_tensor(slope))
-        self._load(parameters)
-        slopes = torch.split(torch.as_tensor(slope), ROWS_AT_A_TIME)
-        # The way back of one part at a time is kept, and scores are found again for it.
-        parts = zip(self._parts, slopes, strict=True)
-        found = [self._back(self._module(part).reshape(-1), steep) for part, steep in parts]
-        return np.asarray(np.sum(found, axis=0))
+        with limit_threads(self._products):
+            if len(self._parts) == 1:
+                scores, self._last = self._forward(parameters), None
+                return self._back(scores, torch.as_tensor(slope))
+            self._load(parameters)
+            slopes = torch.split(torch.as_tensor(slope), ROWS_AT_A_TIME)
+            # The way back of one part at a time is kept, and scores are found again for it.
+            parts = zip(self._parts, slopes, strict=True)
+            found = [self._back(self._module(part).reshape(-1), steep) for part, steep in parts]
+            return np.asarray(np.sum(found, axis=0))
 
     def _back(self, scores: torch.Tensor, slope: torch.Tensor) -> Floats:
         how = {"allow_unused": True, "materialize_grads": True}
