@@ -175,10 +175,10 @@ def cross_validated_values(
 
 
 @cache
-def shuffled_folds(name: str, model: str) -> Values:
+def shuffled_folds(name: str, model: str, repeats: int = 5) -> Values:
     """Metrics over 5 x 5 folds that are shuffled again each time, without consistency."""
-    reweighed = model == "reweighed"
-    return cross_validated_values(name, FITS[model], reweighed=reweighed, neighbours=False)
+    reweighed, fit = model == "reweighed", FITS[model]
+    return cross_validated_values(name, fit, reweighed=reweighed, repeats=repeats, neighbours=False)
 
 
 def data_folds(name: str, *, reweighed: bool) -> Values:
@@ -186,8 +186,8 @@ def data_folds(name: str, *, reweighed: bool) -> Values:
     return cross_validated_values(name, lambda *given: Nobody(), reweighed=reweighed, repeats=1)
 
 
-def pooled(names: Iterable[str], *models: str) -> Values:
-    parts = [shuffled_folds(name, model) for name in names for model in models]
+def pooled(names: Iterable[str], *models: str, repeats: int = 5) -> Values:
+    parts = [shuffled_folds(name, model, repeats) for name in names for model in models]
     return {number: np.concatenate([part[number] for part in parts]) for number in OF_MODELS}
 
 

@@ -233,9 +233,9 @@ def test_the_published_search_gives_other_classifiers_for_other_draws(name: str)
 @needs_data
 def test_a_mitigation_moves_some_metrics_towards_their_ideal_value_and_others_away() -> None:
     for name in SMALL:
-        before = shuffled_folds(name, "plain")
+        before = five_folds(name, "plain")
         for model in ("reweighed", "meta"):
-            towards, away, same = moves(before, shuffled_folds(name, model))
+            towards, away, same = moves(before, five_folds(name, model))
             assert towards + away + same == 26
             assert min(towards, away) > 0
 
@@ -244,7 +244,7 @@ def test_a_mitigation_moves_some_metrics_towards_their_ideal_value_and_others_aw
 @needs_data
 def test_four_data_sets_have_clusters_near_the_published_ones() -> None:
     """A small version of the run on all seven: group fairness and false discovery stay whole."""
-    found = cluster_metrics(pooled(SMALL, *MODELS), threshold=0.5).clusters
+    found = cluster_metrics(pooled(SMALL, *MODELS, repeats=1), threshold=0.5).clusters
     for whole in ({"C4", "C8"}, {"C17", "C18", "C21", "C22", "C23", "C24"}, {"C0", "C2", "C9"}):
         assert any(whole <= set(cluster) for cluster in found)
 
