@@ -16,7 +16,7 @@ from tests.fuzz.trials import keep_case, try_case
 from tests.fuzz.words import paths_of_commands
 
 HOME = Path(__file__).parents[2] / ".cache" / "fuzz"
-CASES = 500
+CASES = 300
 # A second run finds little that the first does not, and costs as much; a process of its own takes
 # a second.
 SOMETIMES = st.integers(0, 3).map(lambda drawn: drawn == 3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from comparity import barp, bradley_terry
 from comparity.ranking.judgments import judgments_of
@@ -196,7 +196,8 @@ def test_rounds_that_choose_priors_leave_wide_bands_alone(
     monkeypatch.setattr(_banded, "_factor_band", counted)
     monkeypatch.setattr("comparity.ranking.likelihood.search.SOON", 0.0)
     errors_by("in a band")
-    fitted(in_batches("overlapping"), score_prior="marginal likelihood")
+    with threadpool_limits(2, "blas"):
+        fitted(in_batches("overlapping"), score_prior="marginal likelihood")
     libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
     assert len(threads) == len(threadpool_info())
     assert threads.count(1) >= len(libraries)
