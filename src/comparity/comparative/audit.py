@@ -24,7 +24,7 @@ from comparity.tables.chosen_pairs import HOW, PROBABILITY
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, of_engine, open_frame
-from comparity.tables.layouts import check_outcome_read, read_comparisons
+from comparity.tables.layouts import ComparisonTable, check_outcome_read, read_comparisons
 from comparity.tables.typing import Attributes, Column, Comparisons
 from comparity.tables.values import check_lengths, is_true
 
@@ -268,56 +268,65 @@ def audit_files(comparisons: str | Path, items: str | Path | None = None, **choi
         Those of :class:`ComparativeForm`.
     """
     form = ComparativeForm(**choices)
-    sides = {"left": form.left, "right": form.right, "winner": form.winner}
-    if items is None and form.state is not None and not Path(form.state).exists():
+    if items is None and form.state is None:
+        return _audit_wide_file(comparisons, form)
+    if items is None and not Path(str(form.state)).exists():
         beside = ("{} beside it", Option("items"))
         why = "a state is begun with scores and groups of items"
         raise OptionError("state", form.state, [beside], why)
-    if items is None and form.state is None:
-        _check_wide({"layout": None if form.layout == "auto" else form.layout, **sides})
-        table = read_table(comparisons)
-        form = replace(
-            form,
-            better=form.better or _if_present(table, "better"),
-            worse=form.worse or _if_present(table, "worse"),
-            evaluator=form.evaluator or _if_present(table, "evaluator"),
-        )
-        clusters = {name: name for name in form.cluster}
-        audit = _audit_tables(table, None, form, tied=None, clusters=clusters)
-        return audit.with_files(comparisons)
-    kept = form.cluster if form.judgment is None else (form.judgment,)
-    named = form.evaluator
+    read, weighted = _read_judgments(comparisons, form)
+    judge = "evaluator" if read.has_evaluators else None
+    renamed = replace(form, better="better", worse="worse", evaluator=judge)
+    if form.state is not None:
+        audit = _audit_with_state(read.frame, items, renamed)
+    else:
+        clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
+        assert items is not None, "without items, rows hold scores and groups"
+        known = read_table(items)
+        audit = _audit_tables(read.frame, known, renamed, tied="tied", clusters=clusters)
+    if weighted:
+        audit = _weigh_chosen(audit, read.frame, items, renamed)
+    who, notes = read.columns.get("evaluator"), read.notes
+    if form.evaluator is None and read.has_evaluators:
+        notes = (*notes, f"Who judged was read from column {who!r}.")
+    about = {"layout": read.layout, "columns": dict(read.columns), "evaluator": who}
+    read_from = (comparisons,) if items is None else (comparisons, items)
+    return audit.with_files(*read_from, notes=notes, **about)
+
+
+def _audit_wide_file(comparisons: str | Path, form: ComparativeForm) -> Audit:
+    """Audit judgments whose rows carry the scores and groups of both items."""
+    sides = {"left": form.left, "right": form.right, "winner": form.winner}
+    _check_wide({"layout": None if form.layout == "auto" else form.layout, **sides})
+    table = read_table(comparisons)
+    form = replace(
+        form,
+        better=form.better or _if_present(table, "better"),
+        worse=form.worse or _if_present(table, "worse"),
+        evaluator=form.evaluator or _if_present(table, "evaluator"),
+    )
+    clusters = {name: name for name in form.cluster}
+    return _audit_tables(table, None, form, tied=None, clusters=clusters).with_files(comparisons)
+
+
+def _read_judgments(comparisons: str | Path, form: ComparativeForm) -> tuple[ComparisonTable, bool]:
+    """Read judgments, and say whether those of chosen pairs are among them, to be weighted."""
     reading = partial(
         read_comparisons,
         comparisons,
         layout=form.layout,
         better=form.better,
         worse=form.worse,
-        evaluator=named,
+        evaluator=form.evaluator,
         left=form.left,
         right=form.right,
         winner=form.winner,
     )
+    kept = form.cluster if form.judgment is None else (form.judgment,)
     read = reading(random_only=True, kept=kept)
-    weighted = read.has_probabilities and form.can_be_weighted
-    if weighted:
-        read = reading(kept=(HOW, PROBABILITY))
-    judge = "evaluator" if read.has_evaluators else None
-    form = replace(form, better="better", worse="worse", evaluator=judge)
-    clusters = {name: f"kept{place}" for place, name in enumerate(form.cluster)}
-    if form.state is not None:
-        audit = _audit_with_state(read.frame, items, form)
-    else:
-        assert items is not None, "without items, rows hold scores and groups"
-        audit = _audit_tables(read.frame, read_table(items), form, tied="tied", clusters=clusters)
-    if weighted:
-        audit = _weigh_chosen(audit, read.frame, items, form)
-    who, notes = read.columns.get("evaluator"), read.notes
-    if named is None and read.has_evaluators:
-        notes = (*notes, f"Who judged was read from column {who!r}.")
-    about = {"layout": read.layout, "columns": dict(read.columns), "evaluator": who}
-    read_from = (comparisons,) if items is None else (comparisons, items)
-    return audit.with_files(*read_from, notes=notes, **about)
+    if read.has_probabilities and form.can_be_weighted:
+        return reading(kept=(HOW, PROBABILITY)), True
+    return read, False
 
 
 def _weigh_chosen(raw: Audit, comparisons: Any, items: Any, form: ComparativeForm) -> Audit:
