@@ -82,8 +82,7 @@ def fairlearn_metrics(label: Any, said: Any, group: Any) -> Callable[[], Any]:
 
 def our_values(label: Any, said: Any, group: Any) -> Any:
     """Count, and work out every metric that follows from counts."""
-    from comparity.counts.decision_rows import count_small_codes
-    from comparity.counts.decisions import GroupedDecisions
+    from comparity.counts.decisions import GroupedDecisions, count_small_codes
     from comparity.metrics.comparison import metric_values
 
     counts = count_small_codes(label, said, group)
@@ -181,7 +180,7 @@ def bootstrap(replicates: int) -> None:
     import numpy as np
 
     from comparity.counts.decisions import GroupedDecisions
-    from comparity.inference.metric_intervals import resampled
+    from comparity.inference.metric_intervals import resample_table
     from comparity.metrics.comparison import metric_values
 
     tables = np.array([[[48.0, 12.0], [20.0, 30.0]], [[55.0, 20.0], [15.0, 60.0]]]) * 1000
@@ -189,7 +188,7 @@ def bootstrap(replicates: int) -> None:
 
     def ours() -> Any:
         rng = np.random.default_rng(SEED)
-        return metric_values(resampled(contrast, replicates=replicates, rng=rng))
+        return metric_values(resample_table(contrast, replicates=replicates, rng=rng))
 
     drawn = ours()
     assert {len(column) for column in drawn.values()} == {replicates}

@@ -21,7 +21,7 @@ import numpy as np
 from measure import SEED, best_seconds, growth, in_subprocess, largest_size, report, show
 
 from comparity import barp, bradley_terry, crowd_bt, factor_bt
-from comparity.ranking.contrasts import EQUAL_MEANS, anchor_of
+from comparity.ranking.anchors import EQUAL_MEANS, anchor_of
 from comparity.ranking.fits import Wish
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import errors as _errors

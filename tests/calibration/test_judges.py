@@ -16,7 +16,7 @@ from scipy.special import expit
 from scipy.stats import fisher_exact
 
 from comparity.inference.prediction_powered import powered_mean
-from comparity.judges import contrasts
+from comparity.judges import judge_contrasts
 from comparity.judges.agreement import cohen_kappa, gwet_ac1, jackknife, krippendorff_alpha
 from comparity.judges.by_group import two_sided
 from comparity.judges.rates import flip_signs, gap_between, rate_of
@@ -193,7 +193,9 @@ def test_groups_of_judges_who_judge_alike_are_rarely_told_apart(
             lean = 0.8 * np.sign(lean)
         prompt = rng.integers(0, prompts, len(judge)).astype(np.int32)
         chance = expit(lean[judge] + rng.normal(0, 1, prompts)[prompt])
-        gap = contrasts._gap(rng.random(len(judge)) < chance, judge < women, judge, prompt, 0.95)
+        gap = judge_contrasts._gap(
+            rng.random(len(judge)) < chance, judge < women, judge, prompt, 0.95
+        )
         assert gap is not None
         found[run] = gap.p_value <= 0.05
     # Four judges know little of others like them: 0.062 in 1,200 runs.

@@ -21,7 +21,7 @@ from comparity.comparative.options import ComparativeOptions
 from comparity.comparative.state import OpenState
 from comparity.comparative.state_rows import CodedJudgments
 from comparity.comparative.state_tables import TABLES, read_attributes, read_moments, write_moments
-from comparity.counts import running
+from comparity.counts import running_moments
 from comparity.counts.clusters import ClusterMoments
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.pairs import SharedPairCounts
@@ -134,7 +134,7 @@ def test_sums_of_updates_are_those_of_a_recount(
 
 def test_findings_of_many_updates_are_those_of_a_recount(monkeypatch: pytest.MonkeyPatch) -> None:
     """With too many kinds for triple products, and in parts of 400 judgments, too."""
-    monkeypatch.setattr(running, "MOST_CUBED", 2)
+    monkeypatch.setattr(running_moments, "MOST_CUBED", 2)
     monkeypatch.setattr(state, "MOST_NUMBERS", 40_000)
     rng = np.random.default_rng(3)
     profiles = [("fm"[k % 2], "ab"[k % 3 // 2]) for k in range(90)]

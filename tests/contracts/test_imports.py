@@ -4,6 +4,8 @@ import ast
 import json
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -59,3 +61,36 @@ def test_kernels_are_compiled_in_one_place() -> None:
         if takes_njit_from_numba(path.read_text(encoding="utf-8"))
     ]
     assert own == ["counts/kernels/compilation.py"]
+
+
+def imported_names(path: Path) -> list[tuple[str, str]]:
+    """Return module and name of everything that a script takes from the package."""
+    return [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "comparity"
+        for alias in node.names
+        if node.module
+    ]
+
+
+def exists(module: str, name: str) -> bool:
+    """Say whether a name can be imported."""
+    home = import_module(module)
+    is_folder = hasattr(home, "__path__")
+    return hasattr(home, name) or (is_folder and find_spec(f"{module}.{name}") is not None)
+
+
+@pytest.mark.long
+def test_scripts_that_tests_do_not_run_import_what_there_is() -> None:
+    root = Path(comparity.__file__).parents[2]
+    if not (root / "benchmarks").is_dir():
+        pytest.skip("not a repository")
+    found = {
+        (str(path.relative_to(root)), *one)
+        for folder in ("benchmarks", "docs", "examples", "reproductions")
+        for path in (root / folder).rglob("*.py")
+        for one in imported_names(path)
+    }
+    assert len(found) > 100
+    assert {one for one in found if not exists(*one[1:])} == set()

@@ -12,7 +12,7 @@ from comparity.errors import LengthMismatchError, OptionError
 from comparity.inference.dyadic import CarriedGap
 from comparity.pairwise.judge import audit_items, gaps_of_items
 from comparity.pairwise.options import PairwiseOptions
-from comparity.ranking.panel import MOST_REVERSALS, _Gaps, audit_against_panel
+from comparity.ranking.panel import MOST_REVERSALS, _AuditGaps, audit_against_panel
 from comparity.ranking.result import BiasedRanking
 from comparity.results.result import UNDECIDED, VIOLATED
 from comparity.tables.features import labelled_items
@@ -237,7 +237,7 @@ def test_draws_end_when_their_mean_is_known_to_a_tenth_of_the_gaps_error(
     sd: float, is_close: bool
 ) -> None:
     """The error of a mean of 25 draws is a fifth of theirs."""
-    gaps = object.__new__(_Gaps)
+    gaps = object.__new__(_AuditGaps)
     gaps._errors = np.array([1.0, np.nan])
     draws = np.tile([1.0, -1.0], 13)[:25]
     draws *= sd / draws.std(ddof=1)
