@@ -22,7 +22,7 @@ START, END = "<!-- map: docs/house.py -->\n", "<!-- end of map -->"
 LAYERS = ("errors", "tables", "counts", "inference", "results", "reports", "datasets")
 QUESTIONS = (
     *("separation", "impact", "comparative", "pairwise", "relative", "metrics", "ranking"),
-    *("training", "planning", "pairs", "judges", "gate", "collect", "demo", "cli"),
+    *("training", "planning", "pairs", "judges", "gate", "tasks", "collect", "demo", "cli"),
 )
 ORDER = (*LAYERS, *QUESTIONS)
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from comparity.reports.trackers import log_mlflow as log_mlflow
     from comparity.reports.trackers import log_wandb as log_wandb
     from comparity.separation.audit import separation as separation
+    from comparity.tasks.compare import compare_tasks as compare_tasks
+    from comparity.tasks.plan import plan_tasks as plan_tasks
     from comparity.training.comparisons import ComparisonRanker as ComparisonRanker
     from comparity.training.kinds import BoostedTrees as BoostedTrees
     from comparity.training.kinds import NeuralNetwork as NeuralNetwork
@@ -71,6 +73,7 @@ _HOMES = {
     "class_metrics": "comparity.metrics.classes",
     "comparative_separation": "comparity.comparative.audit",
     "compare_raters": "comparity.relative.raters",
+    "compare_tasks": "comparity.tasks.compare",
     "crowd_bt": "comparity.ranking.crowd_models",
     "differential_parity": "comparity.relative.audit",
     "elo": "comparity.ranking.simple_models",
@@ -88,6 +91,7 @@ _HOMES = {
     "plan_comparative": "comparity.planning.plan",
     "plan_ranking": "comparity.planning.plan_ranking",
     "plan_separation": "comparity.planning.plan",
+    "plan_tasks": "comparity.tasks.plan",
     "rank_centrality": "comparity.ranking.rank_centrality",
     "ranking_reliability": "comparity.ranking.reliability",
     "read": "comparity.data",

@@ -114,10 +114,61 @@ def test_a_study_is_closed_opened_copied_and_erased(run: Run, study: Path) -> No
     assert f"{n} of 60" in run("collect", "status", copy).out
 
 
+def test_tasks_are_compared_from_the_study_and_from_its_export(run: Run, study: Path) -> None:
+    both = study.parent / "both.db"
+    words = (
+        "--task",
+        "both",
+        "--rating-question",
+        "How clear is it?",
+        "--judges",
+        12,
+        "--each",
+        16,
+    )
+    words += ("--swapped-share", 0.2, "--shared-share", 0.3)
+    assert run("collect", "init", study.with_suffix(".toml"), "--to", both, *words).status == 0
+    answer_both(both)
+    assert run("collect", "export", both, "--folder", study.parent / "out").status == 0
+    asked = ("--json", "--gap", 0.1)
+    found = [run("collect", "compare", one, *asked) for one in (both, study.parent / "out")]
+    assert found[0].status == 0, found[0].err
+    assert found[0].out == found[1].out
+    told = read_result(json.loads(found[0].out))
+    assert (told.n_raters, told.n_comparers, told.n_ratings) == (6, 6, 6 * 16)
+    # Ratings take half a second and comparisons 0.9, by everybody.
+    assert told["time"].value == pytest.approx(5 / 9)
+    assert told["median time"].ratings.value == 0.5
+    # Everybody orders texts in the same way, always.
+    assert told["consistency"].comparisons.value == told["agreement"].comparisons.value == 1
+
+
+def answer_both(study: Path) -> None:
+    """Let 12 judges order texts by their numbers, pairs and points alike."""
+    with open_store(study) as store:
+        for _, token in store.insert_judges(12, now=NOW):
+            judge = store.judge_of(token, now=NOW)
+            assert judge is not None
+            while (shown := store.next_assignment(judge, now=NOW)) is not None:
+                left, right = (int(s.shown[0].text.split()[1]) for s in (shown.left, shown.right))
+                side = "left" if left > right else "right"
+                rates = judge.task == "rate"
+                store.insert_judgment(
+                    judge,
+                    assignment=shown.public_id,
+                    outcome=str(1 + left * 7 // 40) if rates else side,
+                    client_id=shown.public_id,
+                    milliseconds=500 if rates else 900,
+                    now=NOW,
+                )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("init",), "needs items"),
+        (("compare", "none.db"), "holds no study"),
+        (("compare", "."), "holds no study"),
         (("status", "none.db"), "holds no study"),
         (("erase", "STUDY"), "--judge"),
         (("erase", "STUDY", "--judge", "nobody"), "no judge is called 'nobody'"),

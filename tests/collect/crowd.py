@@ -25,6 +25,8 @@ from comparity.collect.safety import form_secret
 
 ASSIGNMENT = re.compile(rb'name="assignment" value="([\w-]+)"')
 LOOK = "/ahead?instead=present"
+PATIENCE = 900.0
+"""Seconds after which something will not happen any more, on a machine however busy."""
 
 
 @dataclass
@@ -152,7 +154,7 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def wait_until(is_so: Callable[[], bool], else_: str, patience: float = 60.0) -> None:
+def wait_until(is_so: Callable[[], bool], else_: str, patience: float = PATIENCE) -> None:
     end = time.monotonic() + patience
     while not is_so():
         assert time.monotonic() < end, else_
@@ -205,7 +207,7 @@ class Server:
         """End all."""
         assert self._maker.stdin is not None
         self._maker.stdin.close()
-        self._maker.wait(timeout=30)
+        self._maker.wait(timeout=PATIENCE)
         assert self._maker.stdout is not None
         self._maker.stdout.close()
 
@@ -260,4 +262,4 @@ async def gather_crowd(
     await kill_often(crowd, server, kills, most)
     await asyncio.sleep(0.3)
     crowd.stopped = True
-    await asyncio.wait_for(asyncio.gather(*people), timeout=60)
+    await asyncio.wait_for(asyncio.gather(*people), timeout=PATIENCE)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.collect.pairing import add_attention, draw_booklets, wave_sizes
+from comparity.collect.pairing import PlannedPair, add_attention, draw_booklets, wave_sizes
+from comparity.collect.study import StudyDescription
 from comparity.pairs.choose import choose_pairs
 from tests.collect.studies import small_study
 
@@ -50,3 +53,30 @@ def test_waves_hold_every_booklet_once(judges: int, waves: int) -> None:
     assert sum(sizes) == judges
     assert max(sizes) - min(sizes) <= 1
     assert len(sizes) == min(waves, judges)
+
+
+def test_two_judges_see_the_shared_pairs_and_nobody_sees_one_twice() -> None:
+    study = small_study(judges=6, each=20, swapped_share=0.1, shared_share=0.25)
+    booklets = draw_for_six(study)
+    pairs = [Counter(frozenset((one.left, one.right)) for one in book) for book in booklets]
+    for book, mine in zip(booklets, pairs, strict=True):
+        assert {*mine.values()} == {1, 2}
+        twice = {frozenset((one.left, one.right)) for one in book if one.repeats is not None}
+        assert {pair for pair, n in mine.items() if n == 2} == twice
+        for one in book:
+            if one.repeats is not None:
+                first = book[one.repeats]
+                assert (first.left, first.right) == (one.right, one.left)
+    shared = [len({*one} & {*two}) for one, two in zip(pairs[::2], pairs[1::2], strict=True)]
+    assert shared == [5, 5, 5]
+    alone = small_study(judges=6, each=20, swapped_share=0.1)
+    kinds, before = (
+        [Counter(one.stratum for one in book) for book in found]
+        for found in (booklets, draw_for_six(alone))
+    )
+    assert kinds == before
+
+
+def draw_for_six(study: StudyDescription) -> list[list[PlannedPair]]:
+    rng = np.random.default_rng(5)
+    return draw_booklets(study, 6, n_items=30, sensitive=GROUPS, scores=None, given=[], rng=rng)

@@ -37,6 +37,11 @@ NOT_RUN = {
         "docs/how_to/collect.md",
         "$ python examples/collect_a_study.py",
     ): "tests/examples/test_collect_a_study.py runs it",
+    (
+        "docs/protocol.md",
+        "$ python examples/ratings_or_comparisons.py",
+    ): "tests/examples/test_ratings_or_comparisons.py runs it",
+    ("docs/protocol.md", "comparity collect"): "needs judges; the example runs the like",
     ("docs/programs.md", "{"): "tests/collect/test_programs.py compares responses with the schema",
     ("docs/programs.md", "$ python examples/program_judge.py"): (
         "tests/collect/test_programs.py runs it"

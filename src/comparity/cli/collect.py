@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, command, example_text
 from comparity.cli.running import SuggestingGroup
 from comparity.collect.options import CollectOptions, ExportOptions
 from comparity.errors.requirements import check_requirements
+from comparity.tasks.options import TaskOptions
 
 if TYPE_CHECKING:
     from comparity.collect.store import Store
@@ -135,6 +137,34 @@ def _export(address: str, folder: Path, **choices: Any) -> Result:
 
     with _open(address) as store:
         return export_study(store, folder, **choices)
+
+
+@command(
+    TaskOptions,
+    doing="comparing tasks",
+    plot="Draw the ratios of minutes and times.",
+    drops=False,
+    example="collect compare study.db\ncollect compare collected --gap 0.1 --html compared.html",
+    short_help="Ratings against comparisons: time, consistency, minutes.",
+)
+@click.argument("source", default=DEFAULT_STORE)
+def _compare(source: str, **choices: Any) -> Result:
+    """Compare ratings with comparisons, and say which needs fewer minutes for a verdict.
+
+    SOURCE is a study with task = "both" (study.db by default, or an address), or a folder that
+    collect export wrote.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    from comparity.tasks.compare import compare_folder
+
+    if Path(source).is_dir():
+        return compare_folder(source, **choices)
+    from comparity.collect.export import export_study
+
+    with _open(source) as store, tempfile.TemporaryDirectory() as folder:
+        export_study(store, folder)
+        return compare_folder(folder, **choices)
 
 
 @click.command(
@@ -291,6 +321,7 @@ for group, named in (
         collect,
         {
             **{"init": _init, "serve": _serve, "status": _status, "export": _export},
+            "compare": _compare,
             **{"judges": _judges, "close": _close, "backup": _backup, "erase": _erase},
         },
     ),

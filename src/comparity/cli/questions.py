@@ -37,6 +37,7 @@ from comparity.planning.options import (
 from comparity.ranking.options import RankForm, model_of
 from comparity.separation.options import SeparationForm
 from comparity.tables.outputs import check_apart, write_text
+from comparity.tasks.options import TaskPlanOptions
 from comparity.training.options import TrainForm, WeightsForm
 
 if TYPE_CHECKING:
@@ -247,10 +248,22 @@ def _plan_rank(**choices: Any) -> Result:
     return plan_ranking(**choices)
 
 
+@command(
+    TaskPlanOptions,
+    example="plan tasks --ratio 0.7",
+)
+def _plan_tasks(**choices: Any) -> Result:
+    """Plan to find whether rating or comparing needs fewer minutes."""
+    from comparity.tasks.plan import plan_tasks
+
+    return plan_tasks(**choices)
+
+
 for name, one in (
     ("separation", _plan_separation),
     ("comparative", _plan_comparative),
     ("rank", _plan_rank),
+    ("tasks", _plan_tasks),
 ):
     plan.add_command(one, name)
 

@@ -43,6 +43,12 @@ class CollectOptions(DrawOptions):
     each_rated: int = choice(
         0, "Ratings asked of each judge who rates; 0 for as many as comparisons.", least=0
     )
+    shared_share: float = choice(
+        0.0,
+        "Share of pairs that two judges see, so that one can tell how far judges agree.",
+        least=0,
+        most=0.5,
+    )
     waves: int = choice(
         1,
         "In how many portions pairs are drawn; later ones take answers into account.",

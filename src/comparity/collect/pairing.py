@@ -104,7 +104,40 @@ def draw_booklets(
             )
         )
     sides = ("left", "right")
-    return [add_attention(booklet, study, sides, rng) for booklet in by_judge.values()]
+    booklets = share_pairs(list(by_judge.values()), options.shared_share, rng)
+    return [add_attention(booklet, study, sides, rng) for booklet in booklets]
+
+
+def share_pairs(
+    booklets: Sequence[Sequence[PlannedPair]], share: float, rng: np.random.Generator
+) -> list[list[PlannedPair]]:
+    """Let every second booklet have a share of its pairs from the one before.
+
+    Such a pair takes the place of another one of the same groups, where there is one, and is shown
+    with either item on the left, by a coin. Pairs that come back to their judge are left alone.
+    """
+    found = [list(one) for one in booklets]
+    for giving, taking in zip(found[::2], found[1::2], strict=False):
+        waiting = _seen_once(giving)
+        rng.shuffle(waiting)
+        free, known = _seen_once(taking), {frozenset((one.left, one.right)) for one in taking}
+        for place in rng.permutation(free)[: round(share * len(taking))].tolist():
+            fresh = [one for one in waiting if {giving[one].left, giving[one].right} not in known]
+            alike = [one for one in fresh if giving[one].stratum == taking[place].stratum]
+            if not fresh:
+                break
+            chosen = (alike or fresh)[0]
+            waiting.remove(chosen)
+            one = giving[chosen]
+            left, right = rng.permutation([one.left, one.right]).tolist()
+            taking[place] = replace(one, left=left, right=right)
+    return found
+
+
+def _seen_once(booklet: Sequence[PlannedPair]) -> list[int]:
+    """Return the places of pairs that do not come back."""
+    again = {one.repeats for one in booklet}
+    return [at for at, one in enumerate(booklet) if one.repeats is None and at not in again]
 
 
 def _first_place(booklet: Sequence[PlannedPair], row: Mapping[str, Any]) -> int:

@@ -66,6 +66,8 @@ HOMES = (
     "comparity.pairs.result",
     "comparity.judges.result",
     "comparity.gate.check",
+    "comparity.tasks.result",
+    "comparity.tasks.plan",
     "comparity.collect.result",
     "comparity.demo.story",
     "comparity.cli.installation",

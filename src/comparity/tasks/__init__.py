@@ -1,0 +1,1 @@
+"""Whether rating items or comparing pairs of them needs fewer minutes of judging."""

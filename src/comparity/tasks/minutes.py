@@ -1,0 +1,178 @@
+r"""How many minutes of judging a verdict takes.
+
+The fairness question is that of comparative separation: does a model agree with judges equally
+often in every cell, the kinds of pairs by the groups of the better and the worse item? Ratings
+answer it by the pairs that each judge's ratings order. Let :math:`h_{jc}` of :math:`n_{jc}` ordered
+pairs of judge :math:`j` in cell :math:`c` be ordered by the model, too (tied scores count half).
+With rates :math:`r_c = \sum_j h_{jc} / n_c` and :math:`u_{jc} = (h_{jc} - r_c n_{jc}) / n_c`, for
+:math:`J` judges,
+
+.. math:: \Sigma = \frac{J}{J - 1} \sum_j u_j u_j^\top, \qquad
+    V = \frac{2}{C (C - 1)} \big( C \operatorname{tr} \Sigma - 1^\top \Sigma 1 \big)
+
+is the variance of a gap between two of the :math:`C` cells, averaged over all pairs of cells, where
+judges are a sample and items are those of the study. Everything that one judge says may hang
+together: that pairs share a rating, or that a judge leans. :math:`V` falls with the number of
+judges, and so with the minutes :math:`M` that all of them took, so that a gap :math:`\delta` is
+found with power :math:`1 - \beta` by
+
+.. math:: T = M V \Big( \frac{z_{1 - \alpha / 2} + z_{1 - \beta}}{\delta} \Big)^2
+
+minutes of judging. Noise of judges shrinks gaps as it shrinks agreement: if every pair is ordered
+with :math:`\kappa` times the bias towards the truth, the excess of agreement over chance
+:math:`D = 2 \bar r - 1`, and every gap, is :math:`\kappa` times as large. The same unfairness of
+the model is therefore a gap :math:`\delta` among comparisons and :math:`\delta D_r / D_c` among
+ratings, with :math:`D_r, D_c` as observed, and the ratio of minutes is that of
+:math:`M V / D^2`. Asked for the same gap :math:`\delta` in both, the noisier task would seem the
+better one: gaps that nobody could see are small.
+
+Errors of the logarithms are from leaving out judges in turn (jackknife).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from comparity.tasks.answers import Floats, StudyItems, TaskAnswers
+
+FEWEST_JUDGES = 5
+"""Judges of a task below which nothing is said of others like them."""
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CellCounts:
+    """Ordered pairs of each judge by cell, and how many of them the model orders alike.
+
+    Attributes
+    ----------
+    trials, hits : ndarray of shape (judges, cells)
+    minutes : ndarray of shape (judges,)
+        What the answers took; ``nan`` where no time of a judge is known.
+    """
+
+    trials: Floats
+    hits: Floats
+    minutes: Floats
+
+
+def count_cells(answers: TaskAnswers, items: StudyItems) -> CellCounts:
+    """Count pairs by judge and cell, ties left out."""
+    assert items.group is not None
+    assert items.scores is not None
+    rows = answers.orders.keep(answers.orders.order != 0)
+    up = rows.order > 0
+    better, worse = np.where(up, rows.low, rows.high), np.where(up, rows.high, rows.low)
+    n_groups = len(items.groups)
+    cell = items.group[better] * n_groups + items.group[worse]
+    agree = (1 + np.sign(items.scores[better] - items.scores[worse])) / 2
+    shape = (answers.n_judges, n_groups**2)
+    place = rows.judge * n_groups**2 + cell
+    trials, hits = np.zeros(math.prod(shape)), np.zeros(math.prod(shape))
+    np.add.at(trials, place, 1.0)
+    np.add.at(hits, place, agree)
+    per_answer = mean_seconds(answers)
+    return CellCounts(
+        trials=trials.reshape(shape),
+        hits=hits.reshape(shape),
+        minutes=answers.n_first * per_answer / MINUTE,
+    )
+
+
+def mean_seconds(answers: TaskAnswers) -> Floats:
+    """Return the mean time of each judge; that of all where none of a judge's is known."""
+    sums = np.bincount(answers.timed, answers.seconds, answers.n_judges)
+    n = np.bincount(answers.timed, minlength=answers.n_judges)
+    overall = answers.seconds.mean() if len(answers.seconds) else np.nan
+    return np.asarray(np.divide(sums, n, out=np.full(answers.n_judges, overall), where=n > 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingCost:
+    """What one task costs, in logarithms, with the errors of others like these judges.
+
+    Attributes
+    ----------
+    minutes_by_variance : float
+        Logarithm of minutes times variance, :math:`M V`.
+    strength : float
+        Logarithm of the excess of agreement over chance, :math:`D`.
+    variances : tuple of float
+        Of the first, of the second, and of the first less twice the second.
+    n_judges : int
+    """
+
+    minutes_by_variance: float
+    strength: float
+    variances: tuple[float, float, float]
+    n_judges: int
+
+
+def judging_cost(counts: CellCounts, cells: list[int]) -> JudgingCost:
+    """Return what a task costs, from the cells that both tasks have.
+
+    Parameters
+    ----------
+    counts : CellCounts
+    cells : list of int
+        At least two.
+    """
+    judged = counts.trials[:, cells].sum(axis=1) > 0
+    trials, hits = counts.trials[judged][:, cells], counts.hits[judged][:, cells]
+    minutes = counts.minutes[judged]
+    n = len(minutes)
+    whole = _logarithms(trials, hits, minutes)
+    left = np.array(
+        [
+            _logarithms(*(np.delete(part, one, axis=0) for part in (trials, hits, minutes)))
+            for one in range(n)
+        ]
+    )
+    costs = np.column_stack([left, left[:, 0] - 2 * left[:, 1]])
+    spread = (n - 1) / n * ((costs - costs.mean(axis=0)) ** 2).sum(axis=0)
+    return JudgingCost(
+        minutes_by_variance=whole[0],
+        strength=whole[1],
+        variances=(float(spread[0]), float(spread[1]), float(spread[2])),
+        n_judges=n,
+    )
+
+
+def _logarithms(trials: Floats, hits: Floats, minutes: Floats) -> tuple[float, float]:
+    """Return the logarithms of minutes times variance, and of the excess over chance."""
+    n, n_cells = trials.sum(axis=0), trials.shape[1]
+    if not (n > 0).all():
+        return math.nan, math.nan
+    rates = hits.sum(axis=0) / n
+    u = (hits - rates * trials) / n
+    squares, sums = float((u**2).sum()), u.sum(axis=1)
+    spread = n_cells * squares - float(sums @ sums)
+    variance = 2 / (n_cells * (n_cells - 1)) * spread * len(u) / (len(u) - 1)
+    excess = 2 * float(rates.mean()) - 1
+    whole = float(minutes.sum()) * variance
+    return (
+        math.log(whole) if whole > 0 else math.nan,
+        math.log(excess) if excess > 0 else math.nan,
+    )
+
+
+def shared_cells(first: CellCounts, second: CellCounts) -> list[int]:
+    """Return the cells in which both tasks have pairs of several judges."""
+    judged = [(one.trials > 0).sum(axis=0) >= 2 for one in (first, second)]
+    return [int(cell) for cell in np.flatnonzero(judged[0] & judged[1])]
+
+
+def effort_factor(gap: float, power: float, alpha: float) -> float:
+    """Return the logarithm of what turns minutes times variance into minutes for a verdict.
+
+    Examples
+    --------
+    >>> round(math.exp(effort_factor(0.05, 0.8, 0.05)))
+    3140
+    """
+    reach = -float(ndtri(alpha / 2)) + float(ndtri(power))
+    return 2 * math.log(reach / gap)
