@@ -57,7 +57,7 @@ class Person:
         self.pace = SECONDS[self.task] * np.exp(0.4 * self.rng.normal())
 
     def look(self, items: Any) -> Any:
-        """Perceive items, each anew."""
+        """Perceive items, each independently."""
         noise = NOISE[self.task] * self.rng.normal(size=np.shape(items))
         return QUALITY[items] + self.lean * (GROUP[items] == "b") + noise
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from comparity.reports.trackers import log_wandb as log_wandb
     from comparity.separation.audit import separation as separation
     from comparity.tasks.compare import compare_tasks as compare_tasks
-    from comparity.tasks.plan import plan_tasks as plan_tasks
+    from comparity.tasks.plan_tasks import plan_tasks as plan_tasks
     from comparity.training.comparisons import ComparisonRanker as ComparisonRanker
     from comparity.training.kinds import BoostedTrees as BoostedTrees
     from comparity.training.kinds import NeuralNetwork as NeuralNetwork
@@ -91,7 +91,7 @@ _HOMES = {
     "plan_comparative": "comparity.planning.plan",
     "plan_ranking": "comparity.planning.plan_ranking",
     "plan_separation": "comparity.planning.plan",
-    "plan_tasks": "comparity.tasks.plan",
+    "plan_tasks": "comparity.tasks.plan_tasks",
     "rank_centrality": "comparity.ranking.rank_centrality",
     "ranking_reliability": "comparity.ranking.reliability",
     "read": "comparity.data",

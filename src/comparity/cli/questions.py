@@ -254,7 +254,7 @@ def _plan_rank(**choices: Any) -> Result:
 )
 def _plan_tasks(**choices: Any) -> Result:
     """Plan to find whether rating or comparing needs fewer minutes."""
-    from comparity.tasks.plan import plan_tasks
+    from comparity.tasks.plan_tasks import plan_tasks
 
     return plan_tasks(**choices)
 

@@ -2,7 +2,7 @@ r"""Studies in which some judges rate items and others compare pairs, whose trut
 
 Items have a quality :math:`q_i \sim N(0, 1)` and belong to group ``"a"`` or ``"b"``; a model scores
 them :math:`s_i = q_i + \sigma_m \varepsilon_i`, less a `penalty` in group ``"b"``. A judge
-perceives :math:`p = q_i + \lambda_j [i \in b] + \sigma \varepsilon`, anew at every look, with a
+perceives :math:`p = q_i + \lambda_j [i \in b] + \sigma \varepsilon`, independently at every look, with a
 lean :math:`\lambda_j \sim N(0, \tau^2)`. Raters answer with a point of a scale, the perceived
 quality cut at equal distances. Those who compare perceive both items, each with the noise of their
 task, and choose the better one. With ``cut=True`` they see either item as a point of the scale, and
@@ -40,7 +40,7 @@ class SimulatedTasks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judge:
+class _Person:
     """One judge, who perceives items and takes time."""
 
     name: str
@@ -50,7 +50,7 @@ class _Judge:
     rng: np.random.Generator
 
     def perceive(self, quality: Floats, in_b: NDArray[np.bool_]) -> Floats:
-        """Look at items, each anew."""
+        """Look at items, each independently."""
         return quality + self.lean * in_b + self.noise * self.rng.normal(size=quality.shape)
 
     def times(self, n: int) -> NDArray[np.int64]:
@@ -112,7 +112,7 @@ def simulate_tasks(
     rated, compared, said = [], [], []
     for number in range(n_judges):
         task = number % 2
-        judge = _Judge(
+        judge = _Person(
             name=f"judge {number + 1}",
             lean=lean_spread * float(rng.normal()),
             noise=noise[task],
@@ -138,7 +138,7 @@ def _points(perceived: Floats, scale: int) -> Floats:
 
 
 def _rate(
-    judge: _Judge, quality: Floats, in_b: NDArray[np.bool_], each: int, repeats: int, scale: int
+    judge: _Person, quality: Floats, in_b: NDArray[np.bool_], each: int, repeats: int, scale: int
 ) -> Table:
     first = judge.rng.choice(len(quality), min(each, len(quality)), replace=False)
     item = np.concatenate([first, first[:repeats]])
@@ -152,7 +152,7 @@ def _rate(
 
 
 def _compare(
-    judge: _Judge, quality: Floats, in_b: NDArray[np.bool_], each: int, repeats: int, scale: int
+    judge: _Person, quality: Floats, in_b: NDArray[np.bool_], each: int, repeats: int, scale: int
 ) -> Table:
     first = np.array([judge.rng.choice(len(quality), 2, replace=False) for _ in range(each)])
     shown = np.concatenate([first, first[:repeats, ::-1]])
@@ -170,7 +170,7 @@ def _compare(
     }
 
 
-def _answer(judge: _Judge, effort: float, task: str) -> Table:
+def _answer(judge: _Person, effort: float, task: str) -> Table:
     """Return what a judge says of the effort, in whole points."""
     own = effort + judge.rng.normal()
     told = np.clip(np.rint(own + judge.rng.normal(size=len(QUESTIONS))), 1, 7).astype(np.int64)

@@ -67,7 +67,7 @@ HOMES = (
     "comparity.judges.result",
     "comparity.gate.check",
     "comparity.tasks.result",
-    "comparity.tasks.plan",
+    "comparity.tasks.plan_tasks",
     "comparity.collect.result",
     "comparity.demo.story",
     "comparity.cli.installation",

@@ -180,7 +180,7 @@ class TaskComparison(Result):
                 f"{_between(minutes)}."
             )
             if self.fewer_minutes == UNDECIDED:
-                yield "Which task needs fewer minutes is undecided: the interval holds 1."
+                yield f"Which task needs fewer minutes is {UNDECIDED}: the interval holds 1."
         else:
             yield f"How many minutes a verdict needs cannot be told: {minutes.about}."
         for outcome, words in (
