@@ -53,7 +53,7 @@ from comparity.tasks.result import (
     TaskContrast,
 )
 from comparity.tasks.welch import (
-    JudgesEstimate,
+    OverJudges,
     contrast_tasks,
     mean_over_judges,
     median_over_judges,
@@ -245,7 +245,7 @@ def _minutes(
     factor = effort_factor(options.gap, options.power, options.alpha)
     ratings, pairs = costs
     own = [
-        JudgesEstimate(
+        OverJudges(
             one.minutes_by_variance + factor, one.variances[0], one.n_judges - 1, one.n_judges
         )
         for one in costs
@@ -269,17 +269,17 @@ def _minutes(
     ]
 
 
-def _scaled(ratings: JudgingCost, pairs: JudgingCost, own: JudgesEstimate) -> JudgesEstimate:
+def _scaled(ratings: JudgingCost, pairs: JudgingCost, own: OverJudges) -> OverJudges:
     """Return minutes of ratings for a gap that is scaled by how often the model agrees."""
     value = own.value + 2 * (pairs.strength - ratings.strength)
     parts = (ratings.variances[2], 4 * pairs.variances[1])
     dofs = (ratings.n_judges - 1, pairs.n_judges - 1)
-    return JudgesEstimate(value, sum(parts), satterthwaite(parts, dofs), ratings.n_judges)
+    return OverJudges(value, sum(parts), satterthwaite(parts, dofs), ratings.n_judges)
 
 
-def _per_strength(one: JudgingCost) -> JudgesEstimate:
+def _per_strength(one: JudgingCost) -> OverJudges:
     value = one.minutes_by_variance - 2 * one.strength
-    return JudgesEstimate(value, one.variances[2], one.n_judges - 1, one.n_judges)
+    return OverJudges(value, one.variances[2], one.n_judges - 1, one.n_judges)
 
 
 def _times(rated: TaskAnswers, compared: TaskAnswers, options: TaskOptions) -> list[TaskContrast]:
@@ -359,15 +359,15 @@ def _kind(rows: Orders, items: StudyItems) -> NDArray[np.int64]:
     return np.minimum(one, two) * len(items.groups) + np.maximum(one, two)
 
 
-def _level(one: Concordance) -> JudgesEstimate:
+def _level(one: Concordance) -> OverJudges:
     n = len(one.judges)
-    return JudgesEstimate(one.value, one.variance, min(n, one.n_items) - 1, n)
+    return OverJudges(one.value, one.variance, min(n, one.n_items) - 1, n)
 
 
-def _of_pairs(one: Concordance) -> JudgesEstimate:
+def _of_pairs(one: Concordance) -> OverJudges:
     """Return agreement with the error of judges, who each are in many pairs of judges."""
     n = len(one.judges)
-    return JudgesEstimate(one.value, one.judge_variance, n - 1, n)
+    return OverJudges(one.value, one.judge_variance, n - 1, n)
 
 
 def _efforts(

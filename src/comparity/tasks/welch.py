@@ -17,7 +17,7 @@ from comparity.tasks.result import RATIO, TaskContrast, TaskEstimate
 ANY = (-math.inf, math.inf)
 
 
-class JudgesEstimate(NamedTuple):
+class OverJudges(NamedTuple):
     """A number with its variance and degrees of freedom, for other judges."""
 
     value: float
@@ -26,18 +26,18 @@ class JudgesEstimate(NamedTuple):
     n_judges: int
 
 
-def mean_over_judges(values: Floats) -> JudgesEstimate:
+def mean_over_judges(values: Floats) -> OverJudges:
     """Return the mean over judges, each counted once.
 
     Examples
     --------
     >>> mean_over_judges(np.array([1.0, 2.0, 6.0]))
-    JudgesEstimate(value=3.0, variance=2.3333333333333335, dof=2, n_judges=3)
+    OverJudges(value=3.0, variance=2.3333333333333335, dof=2, n_judges=3)
     """
     n = len(values)
     if n < 2:
-        return JudgesEstimate(float(values[0]) if n else math.nan, math.nan, math.nan, n)
-    return JudgesEstimate(float(values.mean()), float(values.var(ddof=1)) / n, n - 1, n)
+        return OverJudges(float(values[0]) if n else math.nan, math.nan, math.nan, n)
+    return OverJudges(float(values.mean()), float(values.var(ddof=1)) / n, n - 1, n)
 
 
 def median_over_judges(values: Floats, level: float) -> TaskEstimate:
@@ -59,11 +59,11 @@ def median_over_judges(values: Floats, level: float) -> TaskEstimate:
 def contrast_tasks(
     outcome: str,
     scale: str,
-    told: tuple[JudgesEstimate, JudgesEstimate],
+    told: tuple[OverJudges, OverJudges],
     level: float,
     about: str,
     *,
-    tested: tuple[JudgesEstimate, JudgesEstimate] | None = None,
+    tested: tuple[OverJudges, OverJudges] | None = None,
     bounds: tuple[float, float] = ANY,
 ) -> TaskContrast:
     """Compare two tasks by Welch's test; a ratio is tested as a difference of logarithms.
@@ -71,12 +71,12 @@ def contrast_tasks(
     Parameters
     ----------
     outcome, scale : str
-    told : tuple of JudgesEstimate
+    told : tuple of OverJudges
         What is shown of ratings and comparisons; logarithms where the scale is a ratio.
     level : float
         Of all intervals.
     about : str
-    tested : tuple of JudgesEstimate, optional
+    tested : tuple of OverJudges, optional
         What is compared, where it differs from what is shown.
     bounds : tuple of float
         Between which the shown numbers lie.
@@ -84,7 +84,7 @@ def contrast_tasks(
     first, second = told if tested is None else tested
     parts = (first.variance, second.variance)
     dof = satterthwaite(parts, (first.dof, second.dof))
-    whole = JudgesEstimate(first.value - second.value, sum(parts), dof, 0)
+    whole = OverJudges(first.value - second.value, sum(parts), dof, 0)
     error = math.sqrt(whole.variance) if whole.variance > 0 else math.nan
     p = 2 * float(student.sf(abs(whole.value) / error, dof)) if error > 0 else math.nan
     ratings, comparisons = (
@@ -109,7 +109,7 @@ def contrast_tasks(
 
 def unknown_contrast(outcome: str, scale: str, why: str, level: float) -> TaskContrast:
     """Return a contrast of which nothing is known."""
-    none = JudgesEstimate(math.nan, math.nan, math.nan, 0)
+    none = OverJudges(math.nan, math.nan, math.nan, 0)
     return contrast_tasks(outcome, scale, (none, none), level, why)
 
 
@@ -127,9 +127,7 @@ def satterthwaite(parts: Sequence[float], dofs: Sequence[float]) -> float:
     return sum(parts) ** 2 / below if below > 0 else math.nan
 
 
-def _interval(
-    one: JudgesEstimate, scale: str, level: float, bounds: tuple[float, float]
-) -> Interval:
+def _interval(one: OverJudges, scale: str, level: float, bounds: tuple[float, float]) -> Interval:
     known = math.isfinite(one.value) and one.variance >= 0 and one.dof > 0
     if not known:
         return Interval(math.nan, math.nan, level)
