@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -322,13 +321,11 @@ def _concordances(
         (CONSISTENCY, consistency, "one judge orders a pair twice alike; ties count half"),
         (AGREEMENT, agreement, "two judges order a pair alike; ties count half"),
     ):
-        weigh = partial(_weights, shown=compared.orders, items=items)
-        rows = rated.again if outcome == CONSISTENCY else rated.orders
-        both = measure(rated, weigh(rows), n), measure(compared, None, n)
         means = outcome == CONSISTENCY
+        weights = _weights(rated.again if means else rated.orders, compared.orders, items)
+        both = measure(rated, weights, n), measure(compared, None, n)
         tested = [mean_over_judges(one.by_judge) if means else _of_pairs(one) for one in both]
         levels = [_level(one) for one in both]
-        # On either scale the tasks are told apart by judges alone.
         told = about if min(one.n for one in both) else f"no pair was ordered twice: {about}"
         contrast = contrast_tasks(
             outcome,
@@ -343,7 +340,7 @@ def _concordances(
     return found
 
 
-def _weights(rows: Orders, *, shown: Orders, items: StudyItems) -> Floats | None:
+def _weights(rows: Orders, shown: Orders, items: StudyItems) -> Floats | None:
     """Return weights that give kinds of pairs the shares they have among comparisons."""
     if items.group is None:
         return None
