@@ -3,7 +3,7 @@ r"""Studies in which some judges rate items and others compare pairs, whose trut
 Items have a quality :math:`q_i \sim N(0, 1)` and belong to group ``"a"`` or ``"b"``; a model scores
 them :math:`s_i = q_i + \sigma_m \varepsilon_i`, less a `penalty` in group ``"b"``. A judge
 perceives :math:`p = q_i + \lambda_j [i \in b] + \sigma \varepsilon`, independently at every look,
-with a lean :math:`\lambda_j \sim N(0, \tau^2)`. Raters answer with a point of a scale, the perceived
+with a lean :math:`\lambda_j \sim N(0, \tau^2)`. Raters answer with a point of a scale: perceived
 quality cut at equal distances. Those who compare perceive both items, each with the noise of their
 task, and choose the better one. With ``cut=True`` they see either item as a point of the scale, and
 tie where both are equal: a comparison then is exactly what two ratings imply, so that nothing but
