@@ -104,7 +104,8 @@ def running_cluster(*, fsync: bool = False) -> Iterator[Cluster]:
         cluster = Cluster(folder)
         if cluster.user:
             shutil.chown(folder, cluster.user)
-        cluster.run("initdb", "-D", str(folder / "data"), "-U", USER, "-A", "trust", "-E", "UTF8")
+        trusting = ("-U", USER, "-A", "trust", "-E", "UTF8", "--no-sync")
+        cluster.run("initdb", "-D", str(folder / "data"), *trusting)
         cluster.start(fsync=fsync)
         try:
             yield cluster

@@ -21,7 +21,7 @@ def test_the_example_narrows_the_gap_and_draws(
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     picture = tmp_path / "trade_off.png"
-    module.main(str(picture), scorer, queries=400, steps=100)
+    module.main(str(picture), scorer, queries=200, steps=60)
     printed = capsys.readouterr().out
     free, bound = (abs(float(gap)) for gap in re.findall(r"gap ([+-][0-9.]+)", printed)[:2])
     assert bound < free / 2
