@@ -67,6 +67,12 @@ INSTEAD = {
     r"\bturned round\b": "reversed",
     r"\bdrawn to zero\b": "shrunk toward zero",
     r"\basks nothing of\b": "needs no",
+    r"\bby no number of\b": "more of these will not help",
+    r"\bevened out\b": "adjusted for",
+    r"\bgiven back\b": "corrected for",
+    r"\bin the place of\b": "instead of",
+    r"\b(turned signs|signs are turned)\b": "sign flips",
+    r"\bnobody looks\b": "what is not done",
 }
 JOINED = re.compile(r"[\"']\s*\n\s*[rf]?[\"']")
 
@@ -109,6 +115,12 @@ def test_no_text_has_words_of_the_list() -> None:
         "votes turned round at random",
         "biases drawn to\nzero",
         "a page that asks nothing of the network",
+        "by no number of judgments",
+        "rates evened out by distance",
+        "what fitting takes is given back",
+        "a label in the place of a score",
+        "with 6 evaluators signs are turned",
+        "and nobody looks",
     ],
 )
 def test_a_word_of_the_list_would_be_noticed(text: str) -> None:

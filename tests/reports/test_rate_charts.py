@@ -74,7 +74,7 @@ def test_biases_are_in_order_and_where_the_axis_says() -> None:
     assert [row.label for row in chart.rows] == ["b", "c", "a"]
     assert [mark.kind for mark in marks] == ["found", "open", "found"]
     assert {row.note for row in chart.rows} == {"1 comparison"}
-    assert "squares are found to lean, diamonds are not" in chart.caption
+    assert "squares are found to lean, diamonds not found to lean" in chart.caption
     for mark, value in zip(marks, (-0.75, 0.25, 1.5), strict=True):
         places = [read_off(chart.axis, end) for end in (mark.low, mark.x, mark.high)]
         assert places == pytest.approx([value - 0.5, value, value + 0.5], abs=0.01)

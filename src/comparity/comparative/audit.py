@@ -103,7 +103,7 @@ def comparative_separation(
         This look and how many are planned, if the audit is repeated as judgments come in.
     anytime : bool
         Whether the finding may be read at any moment, as often as one likes, and stopped on
-        (:mod:`comparity.inference.anytime`); in the place of planned looks.
+        (:mod:`comparity.inference.anytime`); instead of planned looks.
     seed : int, optional
         Seed of the choice that ``method="disjoint"`` makes.
 

@@ -10,7 +10,7 @@ groups occur, none where one is missing. For two groups the weight is the share 
 at that label. These are the overlap weights of Li, Morgan and Zaslavsky, "Balancing covariates via
 propensity score weighting", JASA 113 (2018), and for several groups of Li and Li, "Propensity
 score weighting for causal inference with multiple treatments", Annals of Applied Statistics 13
-(2019), with the label in the place of the covariates.
+(2019), with the label instead of covariates.
 """
 
 from __future__ import annotations

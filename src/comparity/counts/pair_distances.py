@@ -1,4 +1,4 @@
-r"""Kinds of pairs evened out by how far apart the labels of their items are.
+r"""Rates of kinds of pairs, adjusted for how far apart the labels of their items are.
 
 Weights on items give the labels of every group one smooth distribution. They cannot give them one
 grid: where one group's labels are rounded, close pairs of that group are ties, which are not
@@ -15,7 +15,7 @@ has the same expectation in all cells up to
 :math:`\int (g - \hat g) \, d(\mu_c - \overline\mu)`: the product of what weights left out of
 balance and of the error of :math:`\hat g`. Either may fail if the other does not [1]_. Here
 :math:`\hat g` is a least-squares fit to the pairs of all cells alike, piecewise linear in the
-distance :math:`y - y'` and quadratic in the place of the pair among all labels. A rate is moved
+distance :math:`y - y'` and quadratic in the position of the pair among all labels. A rate is moved
 by a number, so the errors of gaps stay those of weighted pairs: too large rather than too small,
 because what distances explain is still in them.
 

@@ -67,7 +67,7 @@ def impact_ratios(
         The group of each person, missing where it is not known; several attributes as a mapping or
         as columns of a frame. Several are also taken in combination.
     scores : array-like, optional
-        In the place of `selected`: rates are then shares above the median score of all.
+        Instead of `selected`: rates are then shares above the median score of all.
     positive : optional
         The value that means selected.
     **choices

@@ -98,7 +98,7 @@ FEWEST_ANYTIME_CLUSTERS = 10
 """With fewer evaluators or other clusters, nothing can be decided at any moment."""
 
 FEWEST_ROWS = 20
-"""With fewer trials on either side of a gap nobody looks yet."""
+"""With fewer trials on either side of a gap there is no look yet."""
 
 PLANNED_POWER = 0.8
 """Power of the fixed design at whose size the boundary is narrowest."""
@@ -285,7 +285,7 @@ class AnytimeGap(EValueGap):
 
 
 class StudentGap(ClusterGap):
-    """A gap in clusters without turned signs, which cannot tell p values this small."""
+    """A gap in clusters without sign flips, which cannot tell p values this small."""
 
     __slots__ = ()
 

@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from comparity.inference.clustered_means import MeanGap
 
 FEWEST_FLIPPED, MOST_FLIPPED = 6, 12
-"""Numbers of evaluators whose signs are turned.
+"""Numbers of evaluators whose signs are flipped.
 
 Five have 32 patterns of signs, whose smallest mid-p value, 0.031, is too coarse for several
 hypotheses. Of more than twelve, Student's t was measured to reject at most 0.06 for leans in two
@@ -358,7 +358,7 @@ def sign_patterns(number: int) -> Vector:
 
 @lru_cache(maxsize=64)
 def flip_multiples(number: int, alpha: float) -> Vector:
-    r"""Return how many standard errors a distance must have before turned signs reject.
+    r"""Return how many standard errors a distance must have before sign flips reject.
 
     Let evaluators' sums be :math:`x / G + r_k`, with :math:`r` of mean zero and such a length that
     the variance of their total is estimated as one. Turned by :math:`\varepsilon` they add up to
@@ -381,7 +381,7 @@ def flip_multiples(number: int, alpha: float) -> Vector:
     Returns
     -------
     ndarray
-        Zero where no signs are turned; a huge number where no signs can reject.
+        Zero where no signs are flipped; a huge number where no signs can reject.
     """
     if not FEWEST_FLIPPED <= number <= MOST_FLIPPED:
         return np.zeros(1)

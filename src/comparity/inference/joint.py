@@ -204,7 +204,7 @@ def joint_equality(
     method : str
         What the test is called.
     contrasts : ndarray of shape (d, K), optional
-        Sums of rates that are to be zero, in the place of the differences.
+        Sums of rates that are to be zero, instead of differences.
 
     Returns
     -------

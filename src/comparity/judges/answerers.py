@@ -176,7 +176,7 @@ Rows = NDArray[np.bool_]
 MOST_STANDINGS = 200
 FEWEST_JUDGES = 30
 """Judges from which on they are a sample of judges, and clusters beside prompts."""
-# With more answerers than this, nobody looks up who beat whom.
+# With more answerers than this, no matrix of wins is made.
 MOST_OPPONENTS = 20
 EVEN, LOGIT = 1000.0, 400 / math.log(10)
 """Elo's scale: where the mean is put, and what a logit is worth."""

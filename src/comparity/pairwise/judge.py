@@ -106,7 +106,7 @@ def _audit_standardised(
     if (items.group == len(items.groups)).any():
         note = "Items in no group have no distribution of labels to share, and weigh nothing here."
         audit = replace(audit, notes=(*audit.notes, note))
-    # Rates that were evened out do not rest on weights alone.
+    # Rates adjusted for distances do not rest on weights alone.
     reason = overlap.reason if counted.expected is None else overlap.scarcity
     return _without_verdict(audit, options, reason) if reason else audit
 
@@ -114,7 +114,7 @@ def _audit_standardised(
 def _count_weighted(
     weighted: LabelledItems, options: PairwiseOptions, overlap: Overlap
 ) -> CountedPairs:
-    """Count weighted items, evened out unless counted shares balance labels exactly."""
+    """Count weighted items, adjusted for distances unless counted shares balance labels exactly."""
     if overlap.kind == "table" or weighted.query is not None:
         return count_pairs(weighted, options, numbered=False)
     return count_evened(weighted, options)

@@ -321,7 +321,7 @@ def add_mixture(rows, parts, gradient):  # type: ignore[no-untyped-def]
     winner, loser, evaluator, weight, contrast = rows
     (scores, shares, slopes), (of_scores, of_shares, of_slopes) = parts, gradient
     columns = contrast.shape[1]
-    # What rounding takes from the sum is kept and given back: line searches compare sums of
+    # What rounding takes from the sum is kept and added again: line searches compare sums of
     # millions of terms in their last digits.
     total, lost = 0.0, 0.0
     for p in range(len(winner)):

@@ -101,7 +101,7 @@ def bias_chart(
             for row in shown
         ),
         line=0.0,
-        legend={"found": f"found to lean{condition}", "open": "are not"},
+        legend=_legend(condition),
     )
 
 
@@ -112,7 +112,11 @@ def bias_picture(biases: Rows, *, level: float, unit: str, condition: str = "") 
         return bias_chart(biases, level=level, unit=unit, condition=condition)
     contrast = clip(str(biases[0]["contrast"]))
     title = f"Bias in {unit} of {several(len(marks), 'evaluator')} ({contrast}), by range"
-    return count_by_range(marks, title, {"found": f"found to lean{condition}", "open": "are not"})
+    return count_by_range(marks, title, _legend(condition))
+
+
+def _legend(condition: str) -> dict[str, str]:
+    return {"found": f"found to lean{condition}", "open": "not found to lean"}
 
 
 def _bias(row: Mapping[str, Any]) -> float:

@@ -120,7 +120,7 @@ def differential_parity(
         This look and how many are planned, if the audit is repeated as data come in.
     anytime : bool
         Whether the finding may be read at any moment, as often as one likes, and stopped on
-        (:mod:`comparity.inference.anytime`); in the place of planned looks.
+        (:mod:`comparity.inference.anytime`); instead of planned looks.
     permutations : int
         Permutations of the tests of whole distributions; 0 leaves them out.
     seed : int

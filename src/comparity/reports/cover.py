@@ -42,7 +42,7 @@ COLUMNS = {
     "positive": "counts as yes",
 }
 
-# What was asked, by a word in the notion; the first that fits.
+# What was asked, by a word in the notion or the kind of a result; the first that fits.
 ASKED = {
     "comparative": "Does the model agree with the judges equally often in every kind of pair?",
     "panel": "Does the model agree with the panel equally often in every kind of pair?",
@@ -50,6 +50,10 @@ ASKED = {
     "pairwise": "Does the score order pairs equally well, whatever the groups of the two items?",
     "differential": "Does one decision maker favour a group, compared with the other?",
     "separation": "Are true and false positive rates equal in all groups?",
+    "ranked panel": "Who of the evaluators favours a group, and what is the order without that?",
+    "biased ranking": "Who of the evaluators favours a group, and what is the order without that?",
+    "impact ratios": "How large is the selection rate of each group beside the largest one?",
+    "judges audit": "What do the judges get wrong, and how often do they agree?",
 }
 
 
@@ -138,7 +142,7 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     provenance = _mapping(content.get("provenance"))
     data = _mapping(provenance.get("data")) or provenance
     columns = {**data, **_mapping(data.get("columns"))}
-    facts = {"question": _asked(content.get("notion"))}
+    facts = {"question": _asked(content.get("notion") or content.get("kind"))}
     facts["files"] = "; ".join(_files(data.get("files")))
     facts |= {words: _join_names(columns.get(key)) for key, words in COLUMNS.items()}
     facts["a score counts as yes"] = said_threshold(columns)
@@ -149,8 +153,8 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in facts.items() if text}
 
 
-def _asked(notion: Any) -> str:
-    found = (asked for word, asked in ASKED.items() if word in str(notion))
+def _asked(name: Any) -> str:
+    found = (asked for word, asked in ASKED.items() if word in str(name))
     return next(found, "")
 
 

@@ -34,7 +34,7 @@ from comparity.results.options import AuditOptions, provenance
 from comparity.results.result import EXIT_STATUS, UNDECIDED, VIOLATED, WITHIN
 
 FEW_CLUSTERS = 12
-"""So many clusters, or fewer, are named as few: the numbers whose signs are turned in tests."""
+"""So many clusters, or fewer, are named as few: the numbers whose signs are flipped in tests."""
 
 
 def judge(
@@ -76,7 +76,7 @@ def judge(
         Gaps that have to be within the margin, too, whose equality is not tested by themselves.
     factors : sequence of ndarray, optional
         How the statistics of the tests vary together, for
-        :func:`comparity.inference.multiplicity.max_t` in the place of Holm's correction.
+        :func:`comparity.inference.multiplicity.max_t` instead of Holm's correction.
     advises : bool
         Whether to say what would decide, which takes a while.
 

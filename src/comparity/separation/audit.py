@@ -95,7 +95,7 @@ def separation(
         This look and how many are planned, if the audit is repeated as data come in.
     anytime : bool
         Whether the finding may be read at any moment, as often as one likes, and stopped on
-        (:mod:`comparity.inference.anytime`); in the place of planned looks.
+        (:mod:`comparity.inference.anytime`); instead of planned looks.
     classes : bool
         Whether labels and decisions are classes. Then :math:`P(C = c \mid Y = y, A = a)` is
         compared for every label y and every decision c.

@@ -74,7 +74,7 @@ class NumberedDecisions:
         table: str = "array",
         names: tuple[str, str] = ("y_true", "y_pred"),
     ) -> NumberedDecisions:
-        """Check arrays; gaps, text in the place of numbers, and a constant are errors."""
+        """Check arrays; gaps, text instead of numbers, and a constant are errors."""
         check_sensitive(list(sensitive))
         check_threshold(threshold)
         check_lengths({names[0]: labels, names[1]: decisions, **sensitive})

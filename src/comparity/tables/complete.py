@@ -123,7 +123,7 @@ def _missing(frame: Any, name: str) -> nw.Expr:
 
 @dataclass(frozen=True, slots=True)
 class CompleteFile:
-    """A file of which only rows without gaps are read, in the place of its path.
+    """A file of which only rows without gaps are read, instead of its path.
 
     Attributes
     ----------

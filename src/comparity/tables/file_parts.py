@@ -17,7 +17,7 @@ IN_PARTS = (".csv", ".tsv", ".parquet")
 
 @dataclass(frozen=True, slots=True)
 class FileParts:
-    """Several files that are one table, in the place of a path.
+    """Several files that are one table, instead of a path.
 
     Attributes
     ----------

@@ -146,7 +146,7 @@ NOT_OF_NUMBERS = {
 }
 """Goals that ask for nothing where the attribute is a number, and why; all others do.
 
-The larger and the smaller value stand in the place of two groups. Cross-group, marginal and all
+The larger and the smaller value replace the two groups. Cross-group, marginal and all
 cells are one goal then: each value has one accuracy as the better item.
 """
 

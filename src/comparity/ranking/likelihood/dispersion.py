@@ -9,7 +9,7 @@ comparisons within such a cell, with signs :math:`\sigma` that say on which side
 
 S has mean zero and variance V if the model holds, w being the variances of the residuals. Fitting
 takes :math:`w_p w_q \operatorname{Cov}(\hat m_p, \hat m_q)` from the mean of each product,
-:math:`\hat m` being the leads of the better items, and that is given back. Where few items are
+:math:`\hat m` being the leads of the better items, which the test corrects. Where few items are
 compared with each other (the answers to one prompt) it is worked out, from the inverse of their own
 curvature. In larger parts any two comparisons of item i have, on average,
 
