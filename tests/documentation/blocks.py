@@ -46,6 +46,7 @@ NOT_RUN = {
     ("docs/programs.md", "$ python examples/program_judge.py"): (
         "tests/collect/test_programs.py runs it"
     ),
+    ("README.md", "$ comparity separation loans.csv"): "the reader's own file",
     ("docs/commands.md", "$ comparity data german --fetch"): NEEDS_DATA,
     ("docs/commands.md", "$ comparity demo"): "takes a minute; the slow test of README.md runs it",
     (

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ from comparity.results.audit import Audit
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import shows
 from comparity.results.result import EXIT_STATUS
+from comparity.tables.files import file_sha256
 from comparity.tables.frames import of_engine
 
 POOLED = "people"
@@ -127,10 +129,13 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
 
 
 def _provenance(log: JudgeLog, options: JudgesOptions) -> dict[str, Any]:
+    paths = [Path(one) for one in log.sources]
+    files = [{"name": one.name, "sha256": file_sha256(one)} for one in paths if one.is_file()]
+    data = {"judgments": len(log), "prompts": len(log.prompts)}
     return {
         "comparity": __version__,
         "options": asdict(options),
-        "data": {"judgments": len(log), "prompts": len(log.prompts)},
+        "data": data | ({"files": files} if files else {}),
     }
 
 

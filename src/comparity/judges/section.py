@@ -122,10 +122,10 @@ def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
     if one.first is not None:
         parts.append(f"{verb} the first answer in {in_hundred(one.first)} decided judgments")
     else:
-        parts.append(f"seats say nothing, because {one.first_unknown}")
+        parts.append(f"its preference for a seat is not known, because {one.first_unknown}")
     twins = one.twins
     if twins is not None and twins.consistent.prompts > 1:
-        told = f"both orders have one verdict in {in_hundred(twins.consistent)} pairs"
+        told = f"both orders have the same verdict in {in_hundred(twins.consistent)} pairs"
         if twins.decided_flips:
             told += (
                 f" (of the others {count(twins.first_both)} went to the first seat twice and "
@@ -174,21 +174,21 @@ def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
     if not told:
         return
     against = told[0].against
-    known = {PEOPLE: "people say", TRUTH: "the log says"}
-    quality = known.get(against, f"{clip(against)} says")
+    known = {PEOPLE: "people find", TRUTH: "the log calls"}
+    quality = known.get(against, f"{clip(against)} finds")
     found = [one for one in told if one.finding == VIOLATED]
     if not found:
         yield (
-            f"Between answers that are equally good by what {quality}, no judge is found to lean "
-            "(corrected for all leans)."
+            f"Between answers that {quality} equally good, no judge is found to lean (corrected "
+            "for all leans)."
         )
     for judge in dict.fromkeys(one.judge for one in found):
         picks = "; ".join(
             f"the one {one.step} {_times(one)}" for one in found if one.judge == judge
         )
         yield (
-            f"{clip(judge)} leans: of 100 pairs of answers that are equally good by what {quality},"
-            f" it picks {picks}."
+            f"{clip(judge)} leans: of 100 pairs of answers that {quality} equally good, it picks "
+            f"{picks}."
         )
 
 
@@ -335,7 +335,7 @@ def _charts(audit: JudgesAudit) -> Iterator[Chart]:
     if any(one.twins for one in audit.judges):
         shares = {one.name: one.consistent for one in audit.judges}
         yield replace(
-            _share_chart(audit, "How often both orders have one verdict", shares, "pairs"),
+            _share_chart(audit, "How often both orders have the same verdict", shares, "pairs"),
             line=None,
         )
     for kind in LEAN_TITLES:
