@@ -47,10 +47,9 @@ def comparative_separation(
 
         agree(a > b) = P(f(x) > f(x') \mid x \text{ judged better}, x \in a, x' \in b)
 
-    is the same for all cells :math:`(a, b)` [1]_. Of two groups the across hypothesis
-    :math:`agree(a > b) = agree(b > a)`, the within hypothesis
-    :math:`agree(a > a) = agree(b > b)` and the equality of both kinds' means are tested, of more
-    groups all pairs of cells.
+    is the same for all cells :math:`(a, b)` [1]_. With two groups three hypotheses are tested:
+    across, :math:`agree(a > b) = agree(b > a)`; within, :math:`agree(a > a) = agree(b > b)`; and
+    that the means of both kinds are equal. With more groups all pairs of cells are compared.
 
     Parameters
     ----------

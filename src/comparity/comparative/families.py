@@ -103,7 +103,7 @@ def allow_for_items(
     if fewest < items_to_be_normal(options.margin):
         cumulants = _third_cumulants(pairs, sides, score_ties, weights)
         found = list(map(allow_for_skewness, found, cumulants))
-    # Readings at any moment know no permutation.
+    # Tests that hold at any moment have no permutation.
     if options.continuous or options.anytime:
         return found
     if isinstance(pairs, RunningPairs) and pairs.list_pairs is None:
@@ -216,11 +216,11 @@ class TestedFamily:
         compare: Callable[[Sequence[Contrast]], list[GapTest]],
     ) -> TestedFamily:
         """Test a family; of all pairs of cells those with the largest gaps come first."""
-        # At once: items are gone over for all hypotheses together.
+        # One pass over the items serves all hypotheses.
         both = compare((*family.tested, *family.further))
         tests, further = both[: len(family.tested)], both[len(family.tested) :]
         if not family.correlated:
-            # Taken to be independent where another attribute makes the correction know more.
+            # If another attribute needs max-T, these tests count as independent.
             return cls(tests, further, np.eye(len(tests)), False)
         factor = contrast_factor(moments, family.tested)
         gaps = np.nan_to_num([abs(test.gap) for test in tests], nan=-1.0)

@@ -2,7 +2,7 @@ r"""Counts of judged pairs by cell: one class for each sampling design.
 
 :class:`PairCounts` is for pairs made of fresh items, :class:`SharedPairCounts` for pairs that reuse
 items or evaluators. They need different variances, so a test accepts one of them only. Neither
-holds a pair: tallies and, where items are shared, second moments are all that a test needs.
+holds single pairs: a test needs tallies and, if items are shared, second moments.
 
 For a contrast of cell rates with weights :math:`w` the residual of judgment :math:`p` is
 :math:`u_p`, linear in its trials and hits. Judgments that share an item or an evaluator are
@@ -16,9 +16,9 @@ dependent, all others are not, so the variance is the sum of :math:`u_p u_q` ove
         - \Big( \sum_{k, items} U_{ki}^2 - \sum_{k, pairs} U_{kij}^2 \Big)
 
 where :math:`U` is the sum of :math:`u` over the judgments of the cluster. The first difference
-counts judgments that share both items once instead of twice; the last bracket takes off what
-items and evaluators both counted. A pair judged four times is one pair. Further kinds of clusters,
-such as prompts, are added in the same way (:mod:`comparity.counts.clusters`).
+counts judgments that share both items once instead of twice; the last bracket subtracts what
+items and evaluators both counted. A pair that is judged four times is one pair. Further kinds of
+clusters, such as prompts, are added in the same way (:mod:`comparity.counts.clusters`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TIE_VALUE = {"disagree": 0.0, "half": 0.5}
 """What a tie of the model's scores counts as."""
 
 ROUNDING = 1e-9
-"""What is this small beside the numbers it was worked out from is rounding."""
+"""Differences this small, relative to the numbers they come from, are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def add_counts(
 class PairCounts(_CellTallies):
     """Judged pairs made of fresh items: no item and no evaluator occurs twice.
 
-    Adding parts says that no item and no evaluator of one occurs in another; where they may, count
-    every part with ``design="shared"``, whose counts add up whatever they share.
+    Adding parts states that no item and no evaluator of one occurs in another. If they may, count
+    every part with ``design="shared"``; those counts can always be added.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ class PairCounts(_CellTallies):
 class SharedPairCounts(_CellTallies):
     """Judged pairs that reuse items, or evaluators, or both: tallies and second moments.
 
-    Made once, from :class:`comparity.counts.judged_pairs.JudgedPairs` or by any group-by that
-    knows items and evaluators. Parts that share items are added before, as judged pairs.
+    Made from :class:`comparity.counts.judged_pairs.JudgedPairs`, or by any group-by over items and
+    evaluators. Parts that share items are added before, as judged pairs.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class SharedPairCounts(_CellTallies):
     group_items : mapping of str to int
         How many different items of each group the judgments are about.
     n_items, n_evaluators : int
-        Different items and evaluators in all; 0 evaluators where nobody knows who judged.
+        Different items and evaluators in all; 0 evaluators if it is not known who judged.
     n_clusters : mapping of str to int, optional
         Clusters of each further kind that makes judgments dependent, such as prompts.
     most_uses : int

@@ -8,15 +8,15 @@ each two groups :math:`a, b` there are two hypotheses,
     H_{across}: agree(a > b) = agree(b > a), \qquad H_{within}: agree(a > a) = agree(b > b),
 
 which for binary quality and decisions are together equivalent to separation [1]_ (all true positive
-and true negative rates equal, if none is zero). Where quality is graded they are not all of it:
-both kinds of pairs across groups may fare worse than both within. Of two groups a third hypothesis
-says that they do not,
+and true negative rates equal, if none is zero). If quality is graded they are not enough:
+agreement may be lower in both kinds of pairs across groups than in both within. With two groups a
+third hypothesis excludes this,
 
 .. math::
 
     H_{kinds}: \tfrac12 (agree(a > b) + agree(b > a)) = \tfrac12 (agree(a > a) + agree(b > b)),
 
-and the three together are equality of all four cells. Of more groups all pairs of cells are
+and the three together mean that all four cells are equal. With more groups all pairs of cells are
 compared.
 
 References
@@ -237,7 +237,7 @@ def compare_fresh(
 
 
 def compare_fresh_wald(counts: PairCounts, contrasts: Iterable[Contrast]) -> list[GapTest]:
-    """Test contrasts by the z-test of 000 whatever the counts: its own rule, right or wrong."""
+    """Test contrasts by the z-test of Xi et al. at any counts, for ``rule="paper"``."""
     return [
         compare_rates_wald(*(counts[cell] for cell in contrast.cells), null=contrast.null)
         for contrast in contrasts
@@ -268,13 +268,13 @@ def compare_shared(
 class SkewedGap(DyadicGap):
     r"""A gap between cells with ample counts whose error grows with it.
 
-    Suppose that one item in forty is hopeless for a model: it loses every pair with it. Of 125
-    items three are such on average, but one or two often enough, and a sample that met few of them
-    has a small gap and, by the same luck, a small variance. The error to hold a gap :math:`\delta`
-    against is the one there would be if :math:`\delta` were true, with as many such items as that
+    Suppose that a model is wrong in every pair with one item in forty. A sample of 125 items
+    contains three such items on average, but often one or two. A sample with few of them has a
+    small gap and also a small variance. So a hypothesised gap :math:`\delta` must be compared with
+    the error that there would be if :math:`\delta` were true, with as many such items as that
     takes. Let :math:`e_i` be what item :math:`i` adds to the gap: the sum of the residuals of its
     judgments, at the observed rates. Give items probabilities proportional to
-    :math:`e^{\theta e_i}` in place of equal ones, an exponential family through the sample [1]_.
+    :math:`e^{\theta e_i}` instead of equal ones, an exponential family through the sample [1]_.
     As :math:`\theta` grows the gap moves away from the observed :math:`d`, and its variance with
     it, at the rate :math:`\kappa_3 / V`, so that to first order
 

@@ -1,17 +1,15 @@
 r"""Tests of agreement gaps between cells whose judged pairs share items or evaluators.
 
 The statistics and their variances are explained in :mod:`comparity.inference.pivots`; here they
-are made from what was counted, or refused where the counts cannot carry them.
+are computed from counts, or refused if the counts are too small.
 
-Question: labels are not known but estimated, say as a panel's scores adjusted for its evaluators'
-bias; what can a gap :math:`d` between two cells still tell?
-
-Two things can be wrong with the reference. Its groups may be shifted against each other: one error
-common to all items, which moves the gap by :math:`d(h) - d(-h)` and adds
-:math:`((d(h) - d(-h)) / 2)^2` to its variance, with :math:`h` one standard error of the shift. And
-each item has an error of its own, which reverses the order of close pairs and pulls agreement
-towards one half, in some cells more than in others. How much it pulled is seen by doing it again:
-adding errors of this distribution once more moves the gap by about as much as the first time, by
+The reference may be an estimate, such as a panel's scores adjusted for the biases of its
+evaluators (:class:`CarriedGap`). Two errors of the reference affect a gap :math:`d` between two
+cells. First, its groups may be shifted against each other. This error is common to all items; it
+moves the gap by :math:`d(h) - d(-h)` and adds :math:`((d(h) - d(-h)) / 2)^2` to its variance, with
+:math:`h` one standard error of the shift. Second, each item has an error of its own, which reverses
+the order of close pairs and pulls agreement towards one half, in some cells more than in others.
+Adding errors of this distribution once more moves the gap by about as much as the first time, by
 :math:`b = E\,d^* - d` (the idea of simulation-extrapolation [1]_). The test allows for a bias of
 up to twice that, :math:`|b| \le a`:
 
@@ -127,7 +125,7 @@ def compare_cells(
 
 
 def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str:
-    """Say why no variance of these cells is believed; nothing where one is."""
+    """Say why the variance of these cells cannot be estimated; nothing if it can."""
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:

@@ -1,7 +1,7 @@
-"""Frozen audits: judged gaps, ties, and everything one needs to stand behind a finding.
+"""Frozen audits: judged gaps, ties, and everything that a finding is based on.
 
 A result knows its question, its counts and its error. What depends on a choice (a confidence
-level, a margin) is a method. Findings and exit statuses are put in by
+level, a margin) is a method. Findings and exit statuses are decided in
 :mod:`comparity.results.judging`.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedGap(GapTest):
-    """A test of a gap with what the desk found.
+    """A test of a gap with its finding.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Ties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit(Result):
-    """What an audit found, and everything one needs to stand behind it.
+    """What an audit found, and everything that the finding is based on.
 
     Attributes
     ----------

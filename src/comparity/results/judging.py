@@ -1,6 +1,7 @@
 """From tests to findings, and the order in which they are decided.
 
-Not rejecting equality is not parity, so each test gets one of three findings, in this order:
+A test that does not reject equality has not shown it. So each test gets one of three findings,
+decided in this order:
 
 1. *within the margin*: two one-sided tests at ``alpha`` say that the gap is smaller than the margin
    (if equality is rejected too, ``differs_from_zero`` says so). Where not all gaps of an audit are,
@@ -9,8 +10,9 @@ Not rejecting equality is not parity, so each test gets one of three findings, i
 3. *undecided*: neither, or no test was possible.
 
 An audit is violated if any of its tests is, within the margin if all are (an intersection-union
-test, which needs no correction), otherwise undecided. Under the rule of 000 (``rule="paper"``)
-rejecting at ``alpha``, uncorrected, is a violation whatever the margin, so 2. comes before 1.
+test, which needs no correction), otherwise undecided. Under the rule of Xi et al.
+(``rule="paper"``) every rejection at ``alpha``, uncorrected, is a violation whatever the margin, so
+2. comes before 1.
 """
 
 from __future__ import annotations
@@ -53,9 +55,9 @@ def judge(
 ) -> tuple[JudgedGap, ...]:
     """Give every test of an audit its finding.
 
-    A gap between pairs of items is within the margin only where its groups have enough items to
-    have shown bad ones that could fill the margin
-    (:func:`comparity.inference.gap_tests.items_to_see`); otherwise it stays open, with the reason.
+    A gap between pairs of items is within the margin only if its groups have enough items: with
+    few, bad items that would fill the margin may be missing from the sample by chance
+    (:func:`comparity.inference.gap_tests.items_to_see`). Otherwise it stays open, with the reason.
 
     Parameters
     ----------

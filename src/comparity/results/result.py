@@ -1,6 +1,6 @@
-"""What every answer is: it prints itself, draws itself, and becomes plain data and comes back.
+"""The base class of all answers: text, page, plot, and conversion to JSON and back.
 
-Here are the three words for a finding, too; :mod:`comparity.results.judging` decides on them.
+The three words for a finding are here, too; :mod:`comparity.results.judging` decides on them.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ HOMES = (
 
 
 class Result(ABC):
-    """An answer: a frozen dataclass that tells what it found in every medium.
+    """An answer: a frozen dataclass that can be shown in every medium.
 
-    A class of answers says what is told (:meth:`section`) and, where one would rather look, draws
-    itself (``plot``). The rest follows from its fields: plain data and back, a page, a notebook's
-    view. What the JSON holds besides the fields is in `DERIVED`, by its name there the property, or
-    the method without arguments, that gives it.
+    A subclass defines what is shown (:meth:`section`) and may have a ``plot``. Everything else
+    follows from its fields: JSON and back, a page, a view in notebooks. `DERIVED` lists what the
+    JSON holds besides the fields: for each name, the property or the method without arguments that
+    computes it.
 
     Attributes
     ----------

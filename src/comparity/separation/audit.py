@@ -5,9 +5,9 @@ rates; all of them form one family (see :mod:`comparity.results.result`). Gaps a
 minus second, between -1 and 1; they are ``nan`` where a group lacks positives or negatives, and a
 group that does not occur raises ``KeyError``.
 
-Of labels and decisions that are classes, the rate of every decision given every label is compared.
-A class against the rest will not do: the share of *other* labels that are taken for it depends on
-which labels the others have, and differs between groups where separation holds.
+If labels and decisions are classes, the rate of every decision given every label is compared.
+Comparing each class with the rest is not enough: the share of *other* labels that are taken for it
+depends on which labels the others have, and differs between groups even if separation holds.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ def separation(
         H^t: P(C = 1 \mid Y = 1, A = a) = P(C = 1 \mid Y = 1, A = b), \qquad
         H^f: P(C = 1 \mid Y = 0, A = a) = P(C = 1 \mid Y = 0, A = b)
 
-    for every two groups [1]_. Rows are taken to be independent of each other, unless they share a
-    cluster.
+    for every two groups [1]_. Rows are assumed to be independent unless they share a cluster.
 
     Parameters
     ----------
