@@ -32,7 +32,9 @@ def _pairwise_options(command: Command) -> Command:
     choices = {**known, "label": replace(known["label"], default=None)}
     flags = [
         click.option(
-            "--parity", is_flag=True, help="Test who has the higher score, whatever the labels."
+            "--parity",
+            is_flag=True,
+            help="Test which group has the higher scores; no labels needed.",
         ),
         click.option(
             "--places", is_flag=True, help="Say how groups stand when ranked by score: exposure."

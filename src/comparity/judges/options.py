@@ -33,7 +33,7 @@ class JudgesOptions(Options):
         (), "Judges who are people, beside those the log marks; * stands for anything."
     )
     trusted: str | None = choice(
-        None, "Judge taken to lean to nothing; by default people, or else the sharpest judge."
+        None, "Judge assumed not to lean; by default people, or else the sharpest judge."
     )
     left: str | None = column("Column with the answerer shown first, beside --result.", None)
     right: str | None = column("Column with the answerer shown second, beside --result.", None)

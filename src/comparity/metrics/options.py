@@ -45,7 +45,7 @@ class MetricsOptions(Options):
 class ClassMetricsForm(MetricsOptions):
     """The same of a frame or a file: which columns are what."""
 
-    label: str = column("Column with the decision taken as right.")
+    label: str = column("Column with the right decision.")
     prediction: str = column("Column with the model's decision or score.")
     sensitive: tuple[str, ...] = column("Column with the group; several are combined.")
     privileged: tuple[str, ...] | Any = choice(
@@ -73,7 +73,7 @@ class StudyOptions(Options):
 class StudyForm(StudyOptions):
     """The same of a file: which columns are what."""
 
-    label: str = column("Column with the decision taken as right.")
+    label: str = column("Column with the right decision.")
     sensitive: tuple[str, ...] = column("Column with the group; several are combined.")
     privileged: tuple[str, ...] | Any = choice(
         REQUIRED, "The group that has the advantage; several separated by commas."

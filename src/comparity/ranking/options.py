@@ -194,9 +194,9 @@ class PlacesOptions(Options):
     discount: Literal["singh-joachims", "ferrara"] = choice(
         "singh-joachims", "What a place is worth, for exposure."
     )
-    top: int | None = choice(None, "Fill so many places with FA*IR.", least=1)
+    top: int | None = choice(None, "Fill this many places by FA*IR.", least=1)
     protected: str | None = choice(
-        None, "Group that FA*IR puts forward where the first places hold too few of it."
+        None, "Group that FA*IR moves up if it is too rare in the first places."
     )
     share: float | None = choice(
         None,
@@ -267,10 +267,10 @@ class RankForm(ComparisonColumns, PlacesOptions):
     intersections: tuple[str, ...] = choice(
         (), "Intersections with a bias of their own, such as 'sex=f & race=b'; several by commas."
     )
-    suggest: bool = choice(False, "Look which intersections deserve a bias.")
+    suggest: bool = choice(False, "Suggest intersections that need a bias of their own.")
     places: bool = choice(False, "Say how groups stand in the places of the ranking: exposure.")
     reliability: bool = choice(
-        False, "Say how much of the ranking would come back with other evaluators."
+        False, "Estimate how similar a ranking by other evaluators would be."
     )
     score_dependent: bool = choice(False, "Test whether biases grow with the score of the item.")
     uncorrected: bool = choice(
@@ -335,6 +335,11 @@ class RankForm(ComparisonColumns, PlacesOptions):
         written = ("layout", "better", "worse", "evaluator", "left", "right", "winner")
         kept = [self.cluster] if self.cluster else []
         return {"kept": kept, **{name: getattr(self, name) for name in written}}
+
+    def columns_read(self, comparisons: Mapping[str, str]) -> dict[str, Any]:
+        """Return the columns of the comparisons, and those of the items that hold groups."""
+        groups = {"sensitive": list(self.sensitive)} if self.sensitive else {}
+        return dict(comparisons) | groups
 
     def for_model(self) -> dict[str, Any]:
         """Return the choices made about the model, by the names its function has for them."""

@@ -347,7 +347,7 @@ def rank_files(
     return panel.with_provenance(
         version=__version__,
         layout=read.layout,
-        columns=_columns(read, form),
+        columns=form.columns_read(read.columns),
         files=[{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths],
         notes=list(read.notes),
     )
@@ -365,18 +365,11 @@ def rank_layout(comparisons: Any, items: Any = None, **choices: Any) -> RankedPa
     """Rank items from frames of any engine, of any layout; `choices` as in :func:`rank_files`."""
     form = RankForm(**choices)
     read = to_comparisons(comparisons, **form.layout_of_comparisons())
+    columns, notes = form.columns_read(read.columns), list(read.notes)
     panel = rank_table(read, items, form)
     return panel.with_provenance(
-        version=__version__,
-        layout=read.layout,
-        columns=_columns(read, form),
-        notes=list(read.notes),
+        version=__version__, layout=read.layout, columns=columns, notes=notes
     )
-
-
-def _columns(read: ComparisonTable, form: RankForm) -> dict[str, Any]:
-    """Return which columns were read, and which of the items hold groups."""
-    return dict(read.columns) | ({"sensitive": list(form.sensitive)} if form.sensitive else {})
 
 
 def rank_table(read: ComparisonTable, items: Any, form: RankForm) -> RankedPanel:

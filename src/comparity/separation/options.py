@@ -47,7 +47,7 @@ def check_classes(options: SeparationOptions, positive: object, threshold: float
 class SeparationForm(SeparationOptions):
     """The same of a frame or a file: which columns are what."""
 
-    label: str = column("Column with the decision taken as right.")
+    label: str = column("Column with the right decision.")
     prediction: str = column("Column with the model's decision or score.")
     positive: Any = choice(
         None,
