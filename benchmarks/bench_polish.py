@@ -7,7 +7,8 @@ the mean squared error and of the difference of both accuracies on test rows, an
 
 Plain L-BFGS is written here without the package: it minimises the squared error plus a penalty on
 the squared difference of accuracies, smoothed by a logistic function over all pairs, which are
-listed, on all rows but the test rows; there is no slack, and nothing is held out.
+listed, on all rows but the test rows; there is no slack, and nothing is held out. *Fewer rows* are
+three quarters of them, as many as `FairRegressor` trains on.
 """
 
 from __future__ import annotations
@@ -81,8 +82,16 @@ def methods(seed: int) -> dict[str, Callable[[Rows], Scores]]:
             choices = {"slack": slack, "polish": polish}
             found[name] = lambda rows, choices=choices: ours(rows, seed, **choices)
     for penalty in PENALTIES:
-        found[f"plain L-BFGS, penalty {penalty:g}"] = lambda rows, at=penalty: plain(rows, at)
+        name = f"plain L-BFGS, penalty {penalty:g}"
+        found[name] = lambda rows, at=penalty: plain(rows, at)
+        found[f"{name}, fewer rows"] = lambda rows, at=penalty: plain(fewer(rows), at)
     return found
+
+
+def fewer(rows: Rows) -> Rows:
+    """Return as many rows as are left to train on where a quarter is held out."""
+    kept = round(0.75 * len(rows[1]))
+    return rows[0][:kept], rows[1][:kept], rows[2][:kept]
 
 
 def judge(scores: Scores, rows: Rows) -> tuple[float, float]:

@@ -161,11 +161,11 @@ def _panel(axes: Any, points: Sequence[Point]) -> None:
     axes.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
 
 
-def write(parts: Mapping[str, str]) -> None:
+def write(parts: Mapping[str, str], by: str = "bench_mitigation.py") -> None:
     """Put each part between its markers on the page."""
     text = PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
-        start, end = f"<!-- {name}: benchmarks/bench_mitigation.py -->\n", f"<!-- end of {name} -->"
+        start, end = f"<!-- {name}: benchmarks/{by} -->\n", f"<!-- end of {name} -->"
         before, rest = text.split(start)
         text = f"{before}{start}\n{part}\n{end}{rest.split(end, 1)[1]}"
     PAGE.write_text(text, encoding="utf-8")

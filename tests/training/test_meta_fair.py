@@ -11,6 +11,9 @@ import pytest
 from scipy.optimize import approx_fprime, linprog
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from comparity import MetaFairClassifier
@@ -23,7 +26,14 @@ from comparity.errors import (
     TwoGroupsOnlyError,
     UnreachedRatioWarning,
 )
-from comparity.training.rate_duals import LARGEST, follow_line, joint_normal, lay_out_dual, ratio
+from comparity.training.rate_duals import (
+    LARGEST,
+    follow_line,
+    joint_normal,
+    lay_out_dual,
+    logistic_posterior,
+    ratio,
+)
 
 FOUR = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
 
@@ -184,6 +194,33 @@ def test_no_multipliers_of_a_grid_are_much_more_accurate_at_the_ratio_asked(tau:
     assert model.score(X, y) >= max(np.mean(one == label) for one in kept) - 0.01
 
 
+def test_labels_and_groups_are_told_by_regressions_of_standardised_features() -> None:
+    X, y, group = people(150, 17)
+    other = X * [1.0, 50.0, 0.01]
+    shares = logistic_posterior(other, y == 1, group == 1).probabilities(other[:20])
+    label, of_group = (
+        make_pipeline(StandardScaler(), LogisticRegression(C=C)).fit(other, of)
+        for of, C in ((y, 1.0), (group, 100.0))
+    )
+    found = label.predict_proba(other[:20])[:, 1], of_group.predict_proba(other[:20])[:, 1]
+    assert shares[:, [1, 3]].sum(axis=1) == pytest.approx(found[0], abs=1e-3)
+    assert shares[:, 2:].sum(axis=1) == pytest.approx(found[1], abs=1e-3)
+    assert shares[:, 3] == pytest.approx(found[0] * found[1], abs=1e-3)
+
+
+@pytest.mark.parametrize("posterior", ["logistic", "normal"])
+def test_no_smaller_step_along_the_line_reaches_the_ratio(posterior: str) -> None:
+    X, y, group = people(300, 18)
+    model = MetaFairClassifier(tau=0.85, posterior=posterior).fit(X, y, sensitive_features=group)
+    dual = model._dual(model._posterior.probabilities(X), 0.0, 0.0)
+    smaller = np.linspace(0, 1, 200)[:-1]
+    decided = [dual.decision(share * model.multipliers_) > 0 for share in smaller]
+    whole = dual.decision(model.multipliers_) > 0
+    different = [one for one in decided if not np.array_equal(one, whole)]
+    assert len(different) > 100
+    assert max(ratio("sr", one, y == 1, group == 1) for one in different) < 0.85 <= model.ratio_
+
+
 @pytest.mark.parametrize("tolerance", [0.1, 0.2])
 def test_between_bounds_and_no_goal_no_less_accurate_ones_are_found(tolerance: float) -> None:
     X, y, group = people(1000, 16)
@@ -268,6 +305,12 @@ def test_bad_input_is_named() -> None:
         MetaFairClassifier(tau=0).fit(np.where(X[0, 2] == X, np.nan, X), y)
     with pytest.raises(OutOfRangeError, match="at most"):
         MetaFairClassifier(tau=0).fit(X, y).predict(X * 1e40)
-    for option in ({"metric": "fpr"}, {"tau": 1.5}, {"samples": 0}, {"search": "none"}):
+    for option in (
+        {"metric": "fpr"},
+        {"tau": 1.5},
+        {"samples": 0},
+        {"search": "none"},
+        {"posterior": "none"},
+    ):
         with pytest.raises(OptionError):
             MetaFairClassifier(**option).fit(X, y, sensitive_features=group)

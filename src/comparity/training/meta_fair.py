@@ -1,4 +1,4 @@
-"""A classifier that keeps a ratio of rates, by a meta-algorithm over normal models."""
+"""A classifier that keeps a ratio of rates, by a meta-algorithm over models of label and group."""
 
 from __future__ import annotations
 
@@ -26,7 +26,16 @@ from comparity.tables.frames import text_of
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import check_lengths, group_codes
 from comparity.training.feature_checks import features_to_fit, features_to_score, sensitive_column
-from comparity.training.rate_duals import RateDual, follow_line, joint_normal, lay_out_dual, ratio
+from comparity.training.rate_duals import (
+    LogisticPosterior,
+    Posterior,
+    RateDual,
+    follow_line,
+    joint_normal,
+    lay_out_dual,
+    logistic_posterior,
+    ratio,
+)
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -47,13 +56,12 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     .. math:: t(x) = P(y = 1 | x) - 1/2 + \sum_k \lambda_k c_k(x)
 
-    the most accurate one on the training rows is taken whose ratio of rates reaches tau there.
-    [1]_ keeps the rate of both groups between bounds a and b = (a + 0.01) / tau, for a on a grid.
-    Where groups are to have a share of positive decisions, :math:`r_i \ge \tau r_j`, no bounds
-    are needed: the best multipliers lie on the line :math:`\lambda = \mu (1, -\tau)`, or with the
-    groups exchanged, and all decisions along it are compared. Features, label and group are taken
-    to be normal together; the group is not needed to predict. It is the in-processing method that
-    [2]_ compares.
+    one is sought whose ratio of rates reaches tau on the training rows. [1]_ keeps the rate of both
+    groups between bounds a and b = (a + 0.01) / tau, for a on a grid, and takes the most accurate
+    one. Where groups are to have a share of positive decisions, :math:`r_i \ge \tau r_j`, no
+    bounds are needed: the best multipliers lie on the line :math:`\lambda = \mu (1, -\tau)`, or
+    with the groups exchanged, and the least :math:`\mu` that reaches tau loses least. The group
+    is not needed to predict. It is the in-processing method that [2]_ compares.
 
     Parameters
     ----------
@@ -72,6 +80,10 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         drawn from the normal distribution, whose last point is taken. Bounds often give a larger
         ratio than asked, at the cost of accuracy. Drawn points give other classifiers for other
         seeds.
+    posterior : {"logistic", "normal"}, optional
+        How labels and groups are told from features: by a logistic regression each, or from a
+        normal distribution of features, label and group together, as in the authors' code. By
+        default logistic for ``"sr"`` along the frontier, and normal otherwise.
     samples : int
         Points drawn by the published search; 20 in the authors' code.
     random_state : int, RandomState or None
@@ -98,9 +110,9 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Where the group is a feature, too, it is known and not guessed: its posterior is 0 or 1. AIF360
-    ends with an error there, as scipy gives points outside the support of a degenerate
-    distribution the density 0.
+    Where the group is a feature, too, it is known and not guessed: its posterior is 0 or 1, or by a
+    logistic regression close to it. AIF360 ends with an error there, as scipy gives points outside
+    the support of a degenerate distribution the density 0.
 
     References
     ----------
@@ -125,6 +137,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tau: float = 0.8
     tolerance: float | None = None
     search: str = "frontier"
+    posterior: str | None = None
     samples: int = 20
     random_state: Any = None
 
@@ -176,6 +189,8 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         check_option("metric", self.metric, ("sr", "fdr"))
         check_option("search", self.search, ("frontier", "exact", "published"))
+        if self.posterior is not None:
+            check_option("posterior", self.posterior, ("logistic", "normal"))
         for name, found in (("tau", self.tau), ("tolerance", self._allowed)):
             if not isinstance(found, int | float | np.number) or not 0 <= found <= 1:
                 raise OptionError(name, found, ["a number from 0 to 1"])
@@ -194,6 +209,11 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the best multipliers are known to lie on a line."""
         return self.search == "frontier" and self.metric == "sr"
 
+    @property
+    def _is_normal(self) -> bool:
+        """Whether features, label and group are taken to be normal together."""
+        return not self._on_line if self.posterior is None else self.posterior == "normal"
+
     def _labels(self, y: NDArray[Any]) -> Flags:
         """Return which labels are positive."""
         check_classification_targets(y)
@@ -203,16 +223,23 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(y == self.classes_[1])
 
     def _without_groups(self, X: Floats, positive: Flags) -> Self:
+        self._posterior: Posterior | LogisticPosterior
         self.groups_ = ()
         self.bounds_, self.multipliers_, self.ratio_ = (0.0, 0.0), np.zeros(0), math.nan
+        if not self._is_normal:
+            self._posterior = logistic_posterior(X, positive)
+            return self
         labels = np.array([[-1.0], [1.0]])
         self._posterior = joint_normal(X, np.where(positive, 1.0, -1.0)[:, None], labels)
         return self
 
     def _with_groups(self, X: Floats, positive: Flags, group: Flags) -> Self:
-        targets = np.column_stack([np.where(positive, 1.0, -1.0), group])
-        values = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
-        self._posterior = joint_normal(X, targets, values)
+        if self._is_normal:
+            targets = np.column_stack([np.where(positive, 1.0, -1.0), group])
+            values = np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [1.0, 1.0]])
+            self._posterior = joint_normal(X, targets, values)
+        else:
+            self._posterior = logistic_posterior(X, positive, group)
         self._shares = np.array([1 - group.mean(), group.mean()])
         shares, draw = self._posterior.probabilities(X), self._sampler(X)
         self.bounds_, self.multipliers_ = (0.0, 0.0), np.zeros(2 if self.metric == "sr" else 4)
@@ -245,16 +272,16 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _best_of_lines(
         self, shares: Floats, positive: Flags, group: Flags
     ) -> Iterator[tuple[tuple[float, float], Floats]]:
-        """Yield the most accurate decisions that keep the ratio, for either group's smaller rate.
+        """Yield the first decisions that reach the ratio, for either group's smaller rate.
 
-        Where none do, those with the largest ratio.
+        Accuracies on the training rows are no better guide: what is right there by chance, farther
+        along the line, overshoots. Where none reach it, those with the largest ratio.
         """
         dual = self._dual(shares, 0.0, 0.0)
         for direction in np.array([[1.0, -self.tau], [-self.tau, 1.0]]):
             line = follow_line(dual.base, dual.columns @ direction, positive, group)
-            reached = line.ratio >= self.tau - self._allowed
-            wanted = np.where(reached, line.accuracy, line.ratio - 1)
-            best = int(wanted.argmax())
+            reached = np.flatnonzero(line.ratio >= self.tau - self._allowed)
+            best = int(reached[0]) if len(reached) else int(line.ratio.argmax())
             low, high = sorted(line.rates[:, best].tolist())
             yield (low, high), line.at[best] * direction
 

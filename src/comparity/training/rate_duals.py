@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ RANK = 1e6 * np.finfo(np.float64).eps
 """Variances below this share of the largest are none."""
 APART = 1e-6
 """Squared distances from what can occur count as different beyond this share."""
+GROUP_KNOWN = 100.0
+"""Inverse penalty of the regression of groups: one that is a feature is known, or nearly."""
+MOST_STEPS = 10_000
+"""Of a logistic regression, which takes some dozens."""
 
 
 def lay_out_dual(
@@ -270,4 +274,59 @@ def joint_normal(features: Floats, targets: Floats, values: Floats) -> Posterior
         values=values,
         _precision=(axes[:, used] / variances[used]) @ axes[:, used].T,
         _null=axes[:, ~used],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LogisticPosterior:
+    """Label and group by a logistic regression each, independent given the features.
+
+    Where the group is a feature, or follows from them, that is no assumption.
+
+    Attributes
+    ----------
+    mean, unit : ndarray, (p,)
+        Of features; the unit is infinite for what does not vary.
+    label, group : fitted classifiers
+        Of standardised features; no group where there is none to tell.
+    """
+
+    mean: Floats
+    unit: Floats
+    label: Any
+    group: Any = None
+
+    def probabilities(self, features: Floats) -> Floats:
+        """Return shares of (y, z) = (-1, 0), (1, 0), (-1, 1), (1, 1), or of y = -1, 1, by row."""
+        away = (features - self.mean) / self.unit
+        labels: Floats = self.label.predict_proba(away)
+        if self.group is None:
+            return labels
+        groups: Floats = self.group.predict_proba(away)
+        return np.hstack([labels * groups[:, [0]], labels * groups[:, [1]]])
+
+
+def logistic_posterior(
+    features: Floats, positive: Flags, group: Flags | None = None
+) -> LogisticPosterior:
+    """Fit a logistic regression to labels, and one to groups where there are any.
+
+    Parameters
+    ----------
+    features : ndarray, (n, p)
+    positive, group : ndarray of bool, (n,)
+        Each with both values.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    mean, spread = features.mean(axis=0), features.std(axis=0)
+    unit = np.where(spread > RANK * np.abs(mean), spread, np.inf)
+    away = (features - mean) / unit
+    return LogisticPosterior(
+        mean=mean,
+        unit=unit,
+        label=LogisticRegression(max_iter=MOST_STEPS).fit(away, positive),
+        group=None
+        if group is None
+        else LogisticRegression(C=GROUP_KNOWN, max_iter=MOST_STEPS).fit(away, group),
     )
