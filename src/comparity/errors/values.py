@@ -154,6 +154,9 @@ class NonBinaryError(ComparityError, ValueError):
         if role == "prediction":
             hint += ", or cut a score with {}"
             named.append(Option("threshold"))
+        if role == "selection" and len(values) > 2:
+            hint += "; a column of scores is named by {}"
+            named.append(Option("score"))
         if classes and len(values) > 2:
             hint += "; classes are judged one by one with {}"
             named.append(Option("classes", True))
