@@ -70,7 +70,6 @@ INSTEAD = {
     r"\bby no number of\b": "more of these will not help",
     r"\bgiven back\b": "corrected for",
     r"\b(turned signs|signs are turned)\b": "sign flips",
-    r"\bnobody looks\b": "what is not done",
 }
 JOINED = re.compile(r"[\"']\s*\n\s*[rf]?[\"']")
 
@@ -116,7 +115,6 @@ def test_no_text_has_words_of_the_list() -> None:
         "by no number of judgments",
         "what fitting takes is given back",
         "with 6 evaluators signs are turned",
-        "and nobody looks",
     ],
 )
 def test_a_word_of_the_list_would_be_noticed(text: str) -> None:
