@@ -123,6 +123,21 @@ async function axe(page) {
   }, TAGS);
 }
 
+const SCREENS = {
+  "light-wide": { colorScheme: "light", viewport: { width: 1200, height: 800 } },
+  "dark-wide": { colorScheme: "dark", viewport: { width: 1200, height: 800 } },
+  "light-phone": { colorScheme: "light", ...PHONE },
+  "dark-phone": { colorScheme: "dark", ...PHONE },
+  "light-small": { colorScheme: "light", viewport: { width: 320, height: 568 } },
+};
+
+async function logIn(page) {
+  await page.goto(`${address}/study`);
+  await page.fill("#password", token);
+  await leave(page, () => page.locator("button.main").click());
+}
+const judged = (page) => page.locator(".facts strong").first().textContent();
+
 const SCENARIOS = {
   async keyboard() {
     const [, page] = await open();
@@ -264,6 +279,80 @@ const SCENARIOS = {
     const title = await page.title();
     return { n: result.answers.length, heading: result.heading, title, ran: await page.evaluate(() => globalThis.ran ?? null) };
   },
+  // The dashboard of whoever runs the study; the password is in the place of the token.
+  async dashboard() {
+    const [, page] = await open();
+    await logIn(page);
+    await page.evaluate(() => (globalThis.mark = "same page"));
+    const counted = [await judged(page)];
+    const [, judge] = await open();
+    await judge.goto(`${address}/join`);
+    await leave(judge, () => byMouse("main", judge));
+    for (let n = 1; n <= 3; n += 1) {
+      const pair = await shown(judge);
+      await byMouse(["left", "right", "tie"][n - 1], judge);
+      await changed(judge, pair);
+      await page.waitForFunction((text) => document.querySelector(".facts strong").textContent === text, String(n), { timeout: 60000 });
+      counted.push(await judged(page));
+    }
+    const mark = await page.evaluate(() => globalThis.mark);
+    await leave(page, () => page.locator("#pause").click());
+    await judge.goto(`${address}/`);
+    const paused = await heading(judge);
+    await leave(page, () => page.locator("#resume").click());
+    await judge.goto(`${address}/`);
+    const resumed = (await shown(judge)) !== null;
+    await page.locator("#stop-summary").click();
+    await leave(page, () => page.locator("#close").click());
+    await judge.goto(`${address}/`);
+    const closed = await heading(judge);
+    const [, plain] = await open({ javaScriptEnabled: false });
+    await logIn(plain);
+    const reload = plain.locator(".without-script a");
+    await leave(plain, () => reload.click());
+    return { counted, mark, paused, resumed, closed, plain: await judged(plain) };
+  },
+  async "dashboard pages"() {
+    const seen = {};
+    // Passwords may be tried five times a minute.
+    const [first, door] = await open();
+    await logIn(door);
+    const cookies = await first.cookies();
+    for (const [name, options] of Object.entries(SCREENS)) {
+      const [context, page] = await open(options);
+      const look = async (what) => {
+        await page.waitForTimeout(250);
+        seen[`${what} ${name}`] = await axe(page);
+        if (pictures) await page.screenshot({ path: join(pictures, `${what}-${name}.png`), fullPage: true });
+      };
+      await page.goto(`${address}/study`);
+      await look("login");
+      if (name.startsWith("dark")) {
+        await page.fill("#password", "something else");
+        await leave(page, () => byMouse("main", page));
+        await look("wrong");
+      }
+      await context.addCookies(cookies);
+      await page.goto(`${address}/study`);
+      for (const one of ["#notes-summary", "#columns-summary", "#stop-summary"]) await page.locator(one).click();
+      await look("dashboard");
+      await context.close();
+    }
+    return seen;
+  },
+  async "dashboard pictures"() {
+    const screens = {
+      collect_dashboard: { colorScheme: "light", viewport: { width: 1000, height: 860 } },
+      collect_dashboard_phone: { colorScheme: "dark", ...PHONE, viewport: { width: 360, height: 900 } },
+    };
+    for (const [name, options] of Object.entries(screens)) {
+      const [, page] = await open(options);
+      await logIn(page);
+      await page.waitForTimeout(3000);
+      await page.screenshot({ path: join(pictures, `${name}.png`) });
+    }
+    return {};
+  },
   // What the documentation shows of the demonstration: see CONTRIBUTING.md.
   async pictures() {
     const screens = {
@@ -283,13 +372,7 @@ const SCENARIOS = {
   // Every page on every screen, by a judge who goes through the study once.
   async pages() {
     const seen = {};
-    for (const [name, options] of Object.entries({
-      "light-wide": { colorScheme: "light", viewport: { width: 1200, height: 800 } },
-      "dark-wide": { colorScheme: "dark", viewport: { width: 1200, height: 800 } },
-      "light-phone": { colorScheme: "light", ...PHONE },
-      "dark-phone": { colorScheme: "dark", ...PHONE },
-      "light-small": { colorScheme: "light", viewport: { width: 320, height: 568 } },
-    })) {
+    for (const [name, options] of Object.entries(SCREENS)) {
       const [context, page] = await open(options);
       const look = async (what) => {
         await page.waitForTimeout(250);

@@ -34,6 +34,10 @@ HIDDEN = {
     ("judgment", "outcome"),
     ("judgment", "milliseconds"),
     ("study", "definition"),
+    ("study", "password"),
+    ("session", "sha256"),
+    ("session", "created_at"),
+    ("session", "expires_at"),
     ("event", "detail"),
 }
 PERSONAL = {"judge_progress", "judge_assignment", "judge_judgment"}
@@ -140,6 +144,11 @@ HOSTILE = [
     "SELECT name FROM judge",
     "SELECT definition FROM study",
     "SELECT detail FROM event",
+    "SELECT password FROM study",
+    "SELECT sha256 FROM session",
+    "INSERT INTO session VALUES ('a', 0, 1e12)",
+    "UPDATE study SET password = NULL",
+    "UPDATE study SET paused_at = NULL",
     "UPDATE judgment SET outcome = 'left'",
     "UPDATE item SET score = 1",
     "UPDATE pair SET expected = 'left'",

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from comparity.collect import schema
-from comparity.collect.export import export_study, study_status
+from comparity.collect.export import export_study
+from comparity.collect.status import study_status
 from comparity.collect.store import Store, open_store
 from comparity.comparative.audit import audit_files, comparative_separation
 from comparity.errors import EmptyTableError

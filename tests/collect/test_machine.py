@@ -1,4 +1,4 @@
-"""A state machine over judges, lapses, undo and closing, against a model in plain Python."""
+"""A state machine over judges, lapses, undo, pauses and closing, against a plain model."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ from hypothesis.stateful import (
 
 from comparity.collect import schema
 from comparity.collect.judge import Judge
+from comparity.collect.kept_counts import KeptCounts
+from comparity.collect.monitor import STOPPED
 from comparity.collect.store import create_store, open_store
 from comparity.errors import (
     ClosedStudyError,
     LapsedAssignmentError,
+    PausedStudyError,
     UnknownAssignmentError,
 )
 from tests.collect.studies import NOW, small_items, small_study
+from tests.collect.test_kept_counts import check as check_kept
 
 LEASE = 1800.0
 OUTCOMES = ("left", "right", "tie", "skip")
@@ -49,7 +53,7 @@ class StudyMachine(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.clock = NOW
-        self.closed = False
+        self.closed = self.paused = False
         self.numbers = count()
         self.stands: dict[int, list[tuple[str, str]]] = {one: [] for one in range(4)}
         self.sent: list[tuple[int, str, str, str]] = []
@@ -84,7 +88,7 @@ class StudyMachine(RuleBasedStateMachine):
     def look(self, who: int) -> None:
         shown = self.store.next_assignment(self.judge(who), now=self.clock)
         ahead = self.store.upcoming_assignment(self.judge(who), now=self.clock)
-        assert not (self.closed and shown)
+        assert not ((self.closed or self.paused) and shown)
         for one in (shown, ahead):
             if one is not None:
                 assert one.public_id not in {pair for pair, _ in self.stands[who]}
@@ -159,6 +163,10 @@ class StudyMachine(RuleBasedStateMachine):
         except ClosedStudyError:
             assert self.closed
             return
+        except PausedStudyError:
+            assert self.paused
+            return
+        assert not self.paused
         after = self.judge(who)
         if (after.progress.done, after.practised) != (before.progress.done, before.practised):
             self.stands[who].pop()
@@ -178,6 +186,30 @@ class StudyMachine(RuleBasedStateMachine):
     def reopen(self) -> None:
         self.store.reopen(now=self.clock)
         self.closed = False
+
+    @rule()
+    def pause(self) -> None:
+        """Show nothing, but keep answers to what is shown."""
+        self.store.pause(now=self.clock)
+        self.paused = True
+
+    @rule()
+    @precondition(lambda self: self.paused)
+    def resume(self) -> None:
+        self.store.resume(now=self.clock)
+        self.paused = False
+
+    @rule()
+    def stop_by_rule(self) -> None:
+        """Close as a study does that is decided."""
+        self.store.close(now=self.clock, kind=STOPPED)
+        self.closed = True
+
+    @rule()
+    def count(self) -> None:
+        """Bring the counts up to date, now and then."""
+        with KeptCounts(self.store) as kept:
+            check_kept(self.store, kept.update())
 
     @rule()
     def restart(self) -> None:

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +19,7 @@ from comparity.collect.store import open_store
 from tests.collect.page_studies import CHECKS, SECRETS, write_study
 from tests.collect.visitors import Form, Forms
 
-UNLIMITED = Limits(judge="1000000/minute", stranger="1000000/minute", join="1000000/minute")
+UNLIMITED = Limits(**dict.fromkeys(("judge", "stranger", "join", "login"), "1000000/minute"))
 ODD = (
     *("", "0", "-1", "x" * 22, "x" * 5000, "..", "../../etc/passwd", "%00", "\x00", "\r\nX: y"),
     *("' or 1=1 --", '"><script>', "{{7777*3}}", "${7777*3}", "\u202e", "\U0001f600", "NaN"),
@@ -34,6 +35,8 @@ TRACES = ("Traceback", "sqlalchemy", "sqlite", "site-packages", "SELECT ", *SECR
 
 class Fuzzer:
     """Somebody who sends odd requests and now and then good ones, as a judge or as nobody."""
+
+    paths: Sequence[str] = tuple(page.path for page in PAGES)
 
     def __init__(self, client: httpx.Client, tokens: list[str], seed: int) -> None:
         self.client = client
@@ -51,7 +54,7 @@ class Fuzzer:
 
     def path(self) -> str:
         """Return the path of a page, with odd parts where it has any, and perhaps more of them."""
-        path = self.rng.choice(PAGES).path
+        path = self.rng.choice(self.paths)
         path = re.sub(r"\{\w+\}", lambda _: quote(self.value("assignment"), safe="./"), path)
         if "/j/" in path and self.rng.random() < 0.3:
             path = f"/j/{self.rng.choice(self.tokens)}"

@@ -15,10 +15,11 @@ import pytest
 import sqlalchemy as sa
 
 from comparity.collect import schema
-from comparity.collect.export import export_study, study_status
+from comparity.collect.export import export_study
 from comparity.collect.languages import known_languages, read_words
 from comparity.collect.pages import QUESTIONS
 from comparity.collect.pairing import draw_ratings, judges_of, task_of
+from comparity.collect.status import study_status
 from comparity.collect.store import create_store, open_store
 from comparity.errors import OptionError
 from tests.collect.conftest import MakeStore
@@ -152,6 +153,9 @@ def test_a_study_from_before_ratings_is_brought_to_this_version(tmp_path: Path) 
         old.execute("ALTER TABLE booklet DROP COLUMN task")
         old.execute("ALTER TABLE progress DROP COLUMN task")
         old.execute("ALTER TABLE progress DROP COLUMN surveyed_at")
+        for column in ("paused_at", "password"):
+            old.execute(f"ALTER TABLE study DROP COLUMN {column}")
+        old.execute("DROP TABLE session")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
     old.close()
     with open_store(path) as store:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 @dataclass

@@ -20,7 +20,13 @@ from comparity.comparative.judge import judge_counts
 from comparity.comparative.options import ComparativeOptions
 from comparity.comparative.state import OpenState
 from comparity.comparative.state_rows import CodedJudgments
-from comparity.comparative.state_tables import TABLES, read_attributes, read_moments, write_moments
+from comparity.comparative.state_tables import (
+    TABLES,
+    count_rows,
+    read_attributes,
+    read_moments,
+    write_moments,
+)
 from comparity.counts import running_moments
 from comparity.counts.clusters import ClusterMoments
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
@@ -107,6 +113,23 @@ def studies(draw: st.DrawFn) -> tuple[OpenState, list[CodedJudgments]]:
     return begin(profiles, scores, judges=judges), [rows_of(rows, n_items) for rows in updates]
 
 
+def check_against_recount(kept: OpenState) -> None:
+    expected = kept._recount()
+    for name, found in kept.counts().items():
+        counted = expected[name]
+        assert isinstance(counted, JudgedPairs)
+        assert isinstance(found, RunningPairs)
+        if not counted.n:
+            # Nothing but ties: no cluster holds anything.
+            assert found.judgment_ties() == counted.judgment_ties
+            continue
+        assert_same_counts(found.shared_counts(), counted.shared_counts())
+        groups = found.attribute.names
+        np.testing.assert_allclose(
+            cumulants(found, groups), cumulants(counted, groups), rtol=1e-9, atol=1e-12
+        )
+
+
 @given(studies())
 def test_sums_of_updates_are_those_of_a_recount(
     study: tuple[OpenState, list[CodedJudgments]],
@@ -116,20 +139,20 @@ def test_sums_of_updates_are_those_of_a_recount(
         kept.add(rows)
         write_moments(kept.file, kept.moments)
         kept.moments = read_moments(kept.file)
-        expected = kept._recount()
-        for name, found in kept.counts().items():
-            counted = expected[name]
-            assert isinstance(counted, JudgedPairs)
-            assert isinstance(found, RunningPairs)
-            if not counted.n:
-                # Nothing but ties: no cluster holds anything.
-                assert found.judgment_ties() == counted.judgment_ties
-                continue
-            assert_same_counts(found.shared_counts(), counted.shared_counts())
-            groups = found.attribute.names
-            np.testing.assert_allclose(
-                cumulants(found, groups), cumulants(counted, groups), rtol=1e-9, atol=1e-12
-            )
+        check_against_recount(kept)
+
+
+@given(studies())
+def test_judgments_that_are_taken_back_leave_the_sums_of_the_others(
+    study: tuple[OpenState, list[CodedJudgments]],
+) -> None:
+    kept, (first, *others) = study
+    for rows in others:
+        kept.moments = count_rows(kept.file, rows, kept.moments, kept.attributes)
+    kept.add(first)
+    for rows in others:
+        kept.moments = count_rows(kept.file, rows, kept.moments, kept.attributes, times=-1)
+    check_against_recount(kept)
 
 
 def test_findings_of_many_updates_are_those_of_a_recount(monkeypatch: pytest.MonkeyPatch) -> None:

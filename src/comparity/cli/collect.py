@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 DEFAULT_STORE = "study.db"
 ADDRESS = click.argument("address", default=DEFAULT_STORE)
 DAY = 86_400.0
+GRACE = 5
+PASSWORD = "COMPARITY_PASSWORD"
+"""Where a password is read from that nobody types."""
 
 
 @click.group(cls=SuggestingGroup)
@@ -70,8 +74,8 @@ def _init(
     Nothing is judged: the exit status is 0, or 2 for bad input.
     """
     check_requirements("collect")
-    from comparity.collect.export import study_status
     from comparity.collect.items import read_items
+    from comparity.collect.status import study_status
     from comparity.collect.store import create_store, open_store
     from comparity.collect.study import plan_choices, read_study, study_of
 
@@ -104,7 +108,7 @@ def _init(
 @ADDRESS
 def _status(address: str) -> Result:
     """Show how far a study is: judgments, judges, kinds of pairs."""
-    from comparity.collect.export import study_status
+    from comparity.collect.status import study_status
 
     with _open(address) as store:
         return study_status(store)
@@ -211,6 +215,8 @@ def _serve(address: str, host: str, port: int, rate: str, proxy: str | None) -> 
             server_header=False,
             access_log=False,
             log_level="warning",
+            # Windows that watch the dashboard would keep a server that is to stop waiting.
+            timeout_graceful_shutdown=GRACE,
         )
 
 
@@ -249,7 +255,7 @@ def _add(address: str, number: int, days: float | None, base: str, program: str)
 @ADDRESS
 def _list(address: str) -> None:
     """Print each judge with state and number of answers, separated by tabs."""
-    from comparity.collect.export import study_status
+    from comparity.collect.status import study_status
 
     with _open(address) as store:
         for one in study_status(store).judges:
@@ -277,6 +283,31 @@ def _close(address: str, reopen: bool) -> None:
     with _open(address) as store:
         (store.reopen if reopen else store.close)(now=time.time())
     click.echo("the study is open" if reopen else "the study is closed", err=True)
+
+
+@click.command(
+    epilog=example_text("collect password study.db"), short_help="Set the dashboard's password."
+)
+@ADDRESS
+@click.option("--file", type=INPUT_FILE, help="File whose first line is the password.")
+@click.option("--off", is_flag=True, help="Remove the password, and so the dashboard.")
+def _password(address: str, file: Path | None, off: bool) -> None:
+    """Set the password of the dashboard at /study; whoever is logged in must log in again.
+
+    It is asked for without being shown, or read from a file or from COMPARITY_PASSWORD. Only a hash
+    of it is kept. Without a password there is no dashboard.
+    """
+    with _open(address) as store:
+        store.set_password(None if off else _read_password(file), now=time.time())
+    click.echo("the dashboard is off" if off else "the dashboard is at /study", err=True)
+
+
+def _read_password(file: Path | None) -> str:
+    if file is not None:
+        return file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+    if PASSWORD in os.environ:
+        return os.environ[PASSWORD]
+    return str(click.prompt("password", hide_input=True, confirmation_prompt=True, err=True))
 
 
 @click.command(
@@ -323,6 +354,7 @@ for group, named in (
             **{"init": _init, "serve": _serve, "status": _status, "export": _export},
             "compare": _compare,
             **{"judges": _judges, "close": _close, "backup": _backup, "erase": _erase},
+            "password": _password,
         },
     ),
 ):

@@ -1,23 +1,32 @@
-"""The app that judges use: routes, error pages, and what every response carries."""
+"""The app of a study: routes, error pages, and what every response carries."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from comparity.collect.dashboard import OWNERS_PAGES, OwnersPage, OwnersPlace
 from comparity.collect.languages import words_of
+from comparity.collect.monitor import Monitor
 from comparity.collect.pages import PAGES
 from comparity.collect.programs import CALLS, START
 from comparity.collect.rendering import render_template
 from comparity.collect.safety import Gatekeeper, Limits, SafeHeaders
 from comparity.collect.visits import Page, Place, cookie_name
+from comparity.errors import ComparityError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,6 +34,10 @@ if TYPE_CHECKING:
     from comparity.collect.store import Store
 
 Words = Mapping[str, Any]
+
+LOG = logging.getLogger(__name__)
+TICK = 2.0
+"""Seconds between two looks at a study that is to stop by itself, or that somebody watches."""
 
 
 def create_app(
@@ -54,19 +67,48 @@ def create_app(
         words=words,
         cookie=cookie_name(store.study),
     )
+    monitor = Monitor(store, clock)
+    here = OwnersPlace(place, monitor)
     routes = [
-        Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES + CALLS
+        *(Route(page.path, _endpoint(page, place), methods=[page.method]) for page in PAGES),
+        *(Route(page.path, _endpoint(page, place), methods=[page.method]) for page in CALLS),
+        *(Route(page.path, _endpoint(page, here), methods=[page.method]) for page in OWNERS_PAGES),
     ]
     handlers = {
         HTTPException: partial(_show_error, words),
         Exception: partial(_show_breakdown, words),
     }
-    return SafeHeaders(Starlette(routes=routes, exception_handlers=handlers))
+    lifespan = partial(_watch, monitor)
+    return SafeHeaders(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan))
 
 
-def _endpoint(page: Page, place: Place) -> Callable[[Request], Awaitable[Response]]:
+@asynccontextmanager
+async def _watch(monitor: Monitor, _: Starlette) -> AsyncIterator[None]:
+    """Keep an eye on the study for as long as the app runs."""
+
+    async def tick() -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            try:
+                await run_in_threadpool(monitor.tick)
+            except (SQLAlchemyError, sqlite3.Error, OSError, ComparityError):
+                LOG.exception("the study could not be looked at; trying again")
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await run_in_threadpool(monitor.dispose)
+
+
+def _endpoint(
+    page: Page | OwnersPage, place: Place | OwnersPlace
+) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        return await page.answer(place, request)
+        return await page.answer(place, request)  # type: ignore[arg-type]
 
     return answer
 

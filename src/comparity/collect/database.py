@@ -47,11 +47,11 @@ def hide_password(address: str) -> str:
     return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", address)
 
 
-def owner_engine(address: str) -> sa.Engine:
-    """Return an engine with all rights."""
+def owner_engine(address: str, *, writes: bool = True) -> sa.Engine:
+    """Return an engine with all rights; one that only reads keeps no writer waiting."""
     if is_postgresql(address):
         return _postgresql(address, judges=False)
-    return _sqlite(address, authorize=None, poolclass=NullPool)
+    return _sqlite(address, authorize=None, writes=writes, poolclass=NullPool)
 
 
 def judge_engine(address: str, *, writes: bool = True) -> sa.Engine:
@@ -61,13 +61,16 @@ def judge_engine(address: str, *, writes: bool = True) -> sa.Engine:
     return _sqlite(
         address,
         authorize=authorize_judges if writes else authorize_readers,
+        writes=writes,
         poolclass=QueuePool,
         pool_size=READERS,
         max_overflow=READERS,
     )
 
 
-def _sqlite(path: str, *, authorize: Callable[..., int] | None, **pool: Any) -> sa.Engine:
+def _sqlite(
+    path: str, *, authorize: Callable[..., int] | None, writes: bool, **pool: Any
+) -> sa.Engine:
     url = sa.URL.create("sqlite+pysqlite", database=path)
     engine = sa.create_engine(
         url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **pool
@@ -85,7 +88,7 @@ def _sqlite(path: str, *, authorize: Callable[..., int] | None, **pool: Any) -> 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
         # Whoever reads first and writes later would fail where another process wrote between.
-        connection.exec_driver_sql("BEGIN" if authorize is authorize_readers else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
@@ -264,3 +267,15 @@ def inserted_id(result: sa.CursorResult[Any]) -> int:
 def study_file(address: str) -> Path | None:
     """Return the file of a study, or None where it is in PostgreSQL."""
     return None if is_postgresql(address) else Path(address)
+
+
+def counts_file(address: str) -> Path | None:
+    """Return where the counts of a study in a file are kept; None for one in PostgreSQL.
+
+    Examples
+    --------
+    >>> counts_file("study.db").name
+    'study.db.counts'
+    """
+    file = study_file(address)
+    return None if file is None else file.with_name(f"{file.name}.counts")

@@ -1,15 +1,14 @@
-"""What is read from a study: how far it is, and comparison tables with a manifest of hashes."""
+"""What is read from a study: comparison tables, with a manifest of hashes."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,11 @@ import sqlalchemy as sa
 
 from comparity import __version__
 from comparity.collect import schema
-from comparity.collect.database import hide_password
 from comparity.collect.options import ExportOptions
 from comparity.collect.participation import SURVEYED
 from comparity.collect.result import (
     ExportedFile,
-    JudgeStatus,
-    StratumStatus,
     StudyExport,
-    StudyStatus,
 )
 from comparity.collect.store import Store
 from comparity.collect.study import StudyDescription
@@ -44,7 +39,6 @@ HEADERS = {
     QUESTIONNAIRE: ("evaluator", "task", "question", "answer"),
 }
 """Columns of tables that may have no rows."""
-DAY = 86_400.0
 ARENA = {"left": "model_a", "right": "model_b", "tie": "tie"}
 
 
@@ -268,100 +262,3 @@ def _write_rows(
     header = list(rows[0] if rows else names or ())
     columns = [["" if row[name] is None else row[name] for row in rows] for name in header]
     write_csv(file, header, columns)
-
-
-def study_status(store: Store) -> StudyStatus:
-    """Return how far a study is."""
-    with store.owner.begin() as connection:
-        answers = select_answers(connection)
-        judges = select_judges(connection, store.study)
-        pairs = connection.execute(sa.select(schema.PAIR.c.kind, schema.PAIR.c.stratum)).all()
-        booklets = connection.execute(sa.select(schema.BOOKLET)).all()
-        undone = _count(connection, schema.JUDGMENT, schema.JUDGMENT.c.outcome == "undo")
-        items = _count(connection, schema.ITEM, schema.ITEM.c.role == "item")
-        revoked = _revoked(connection)
-        study = connection.execute(sa.select(schema.STUDY)).one()
-    judged = [one for one in answers if one["kind"] in JUDGED and one["outcome"] != "skip"]
-    planned = Counter(_kind_of(one.kind, one.stratum) for one in pairs if one.kind in JUDGED)
-    done = Counter(_kind_of(one["kind"], one["stratum"]) for one in judged)
-    return StudyStatus(
-        title=store.study.title,
-        question=store.study.question_of(store.study.tasks[0]),
-        address=hide_password(store.address),
-        closed="" if study.closed_at is None else as_time(study.closed_at),
-        planned=planned.total(),
-        judged=len(judged),
-        ties=sum(one["outcome"] == "tie" for one in judged),
-        skipped=sum(one["outcome"] == "skip" for one in answers),
-        undone=undone,
-        items=items,
-        items_judged=len({name for one in judged for name in (one["left"], one["right"])}),
-        booklets=len(booklets),
-        booklets_held=sum(one.holder is not None for one in booklets),
-        booklets_finished=sum(one.is_finished and one.holder is None for one in booklets),
-        judges=tuple(_judge_statuses(judges, answers, revoked)),
-        strata=tuple(
-            StratumStatus(name=name, planned=n, judged=done[name])
-            for name, n in sorted(planned.items())
-        ),
-        retention=as_time(study.created_at + DAY * store.study.retention_days)[:10],
-    )
-
-
-def _kind_of(kind: str, stratum: str) -> str:
-    return f"ratings of {stratum or 'items'}" if kind == schema.RATED else stratum
-
-
-def _count(connection: sa.Connection, table: sa.Table, condition: Any) -> int:
-    query = sa.select(sa.func.count()).select_from(table).where(condition)
-    return int(connection.execute(query).scalar_one())
-
-
-def _revoked(connection: sa.Connection) -> set[str]:
-    query = (
-        sa.select(schema.JUDGE.c.name)
-        .join(schema.TOKEN, schema.TOKEN.c.judge == schema.JUDGE.c.id)
-        .where(schema.TOKEN.c.revoked_at.is_not(None))
-    )
-    return set(connection.execute(query).scalars())
-
-
-def _judge_statuses(
-    judges: list[dict[str, Any]], answers: list[dict[str, Any]], revoked: set[str]
-) -> list[JudgeStatus]:
-    times: dict[str, list[int]] = defaultdict(list)
-    sides: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in answers:
-        if one["kind"] in JUDGED:
-            sides[one["evaluator"]][one["outcome"]] += 1
-            if one["milliseconds"] is not None:
-                times[one["evaluator"]].append(one["milliseconds"])
-    found = []
-    for one in judges:
-        name = one["evaluator"]
-        taken, side = times[name], sides[name]
-        decided = side["left"] + side["right"]
-        found.append(
-            JudgeStatus(
-                name=name,
-                task=one["task"],
-                state=_state(one, revoked=name in revoked),
-                answered=one["answered"],
-                seconds=median(taken) / 1000 if taken else None,
-                left_share=side["left"] / decided if decided else None,
-                attention_passed=one["attention_passed"],
-                attention_failed=one["attention_failed"],
-                flagged=one["flagged"],
-            )
-        )
-    return found
-
-
-def _state(judge: dict[str, Any], *, revoked: bool) -> str:
-    if judge["erased"]:
-        return "erased"
-    if revoked:
-        return "revoked"
-    if judge["finished"]:
-        return "done"
-    return "active" if judge["answered"] else "invited"

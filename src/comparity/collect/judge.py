@@ -17,6 +17,7 @@ State = Literal[
     "break",
     "questionnaire",
     "done",
+    "paused",
     "closed",
     "excluded",
 ]

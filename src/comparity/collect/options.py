@@ -58,6 +58,15 @@ class CollectOptions(DrawOptions):
     attention_share: float = choice(
         0.04, "Share of attention pairs, where the study has any.", least=0, most=0.3
     )
+    alpha: float = choice(
+        0.05, "Chance that the dashboard ever finds a gap where there is none.", above=0, below=1
+    )
+    margin: float = choice(
+        0.05, "Largest gap that does no harm, for the dashboard.", above=0, below=1
+    )
+    stop_when: Literal["never", "decided"] = choice(
+        "never", "When the study closes itself: once the finding of the dashboard is decided."
+    )
     no_ties: bool = choice(False, "Offer no tie.")
     no_skips: bool = choice(False, "Offer no skipping.")
     break_every: int = choice(0, "Offer a break after so many judgments; 0 for none.", least=0)
@@ -91,6 +100,11 @@ class CollectOptions(DrawOptions):
         if self.goal in GROUP_GOALS and not self.sensitive:
             why = f"goal {self.goal!r} is about groups, and none are given"
             raise OptionError("goal", self.goal, ["groups, by sensitive", "'rank'"], why)
+        if self.stop_when == "decided" and (
+            self.score is None or not self.sensitive or self.task == "rate"
+        ):
+            why = "what decides is a test of a score against comparisons"
+            raise OptionError("stop_when", self.stop_when, ["'never'", "a score, by score"], why)
         if self.completion_url and not self.completion_url.startswith(("https://", "http://")):
             raise OptionError("completion_url", self.completion_url, ["an address with https://"])
 

@@ -28,13 +28,15 @@ EXTERNAL = "external."
 STATIC = {
     "style.css": "text/css; charset=utf-8",
     "judge.js": "text/javascript; charset=utf-8",
+    "dashboard.css": "text/css; charset=utf-8",
+    "dashboard.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "openapi.json": "application/json",
 }
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 # States whose page is a template of the same name, with nothing to look up.
 PLAIN = {"consent": "consent", "break": "rest", "done": "done", "closed": "closed"}
-PLAIN |= {"excluded": "excluded"}
+PLAIN |= {"excluded": "excluded", "paused": "paused"}
 # The part of a page that shows what is to be judged.
 PARTS = {"compare": "pair", "rate": "rating"}
 QUESTIONS = ("thinking", "hurry", "difficulty", "certainty", "tiredness", "annoyance")

@@ -37,6 +37,7 @@ from comparity.errors import (
     ClosedStudyError,
     LapsedAssignmentError,
     NotOpenError,
+    PausedStudyError,
     UnknownAssignmentError,
 )
 
@@ -86,6 +87,8 @@ def _state_of(row: Any, study: StudyDescription) -> State:
         return "consent"
     if study.checks and row.passed_at is None:
         return "comprehension" if row.tries > 0 else "excluded"
+    if row.paused_at is not None and row.finished_at is None:
+        return "paused"
     if row.practised < len(study.practice):
         return "practice"
     if row.finished_at is not None:
@@ -359,6 +362,8 @@ def insert_undo(
     row = _ask(connection, "progress", me=judge).one()
     if row.closed_at is not None:
         raise ClosedStudyError(row.closed_at)
+    if row.paused_at is not None:
+        raise PausedStudyError
     last = _ask(connection, "last answer", me=judge, booklet=row.booklet).first()
     if last is None:
         return False

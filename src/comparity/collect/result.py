@@ -31,6 +31,12 @@ class JudgeStatus:
     attention_passed, attention_failed : int
     flagged : bool
         Whether as many attention pairs were failed as passed.
+    left, right : int
+        Pairs in which the left, and the right, item was put first.
+    twice, same : int
+        Pairs (items) that came back, and of these those judged alike both times.
+    flags : tuple of str
+        Reasons to look at the judge: ``"attention"``, ``"side"``, ``"consistency"``, ``"speed"``.
     """
 
     name: str
@@ -42,6 +48,20 @@ class JudgeStatus:
     attention_passed: int
     attention_failed: int
     flagged: bool
+    left: int = 0
+    right: int = 0
+    twice: int = 0
+    same: int = 0
+    flags: tuple[str, ...] = ()
+
+    @property
+    def side_p_value(self) -> float:
+        """Exact p value of so many left answers if the judge did not care for sides."""
+        from scipy.special import bdtr
+
+        # Both sides are equally likely, so that either tail holds as much.
+        fewer = min(self.left, self.right)
+        return min(1.0, 2 * float(bdtr(fewer, self.left + self.right, 0.5)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +82,8 @@ class StudyStatus(Result):
     title, question : str
     address : str
         Where it is kept; without a password.
-    closed : str
-        When it was closed; empty where it is open.
+    closed, paused : str
+        When it was closed or paused; empty where it is open.
     planned, judged : int
         Judgments drawn so far, and judgments that stand.
     ties, skipped, undone : int
@@ -92,6 +112,7 @@ class StudyStatus(Result):
     judges: tuple[JudgeStatus, ...]
     strata: tuple[StratumStatus, ...]
     retention: str
+    paused: str = ""
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each judge, as a frame of the named engine."""
@@ -109,7 +130,8 @@ class StudyStatus(Result):
 
     def _sentences(self) -> Iterator[str]:
         yield f"{clip(self.title)}: {clip(self.question)}"
-        state = f"closed since {self.closed}" if self.closed else "open"
+        state = f"paused since {self.paused}" if self.paused else "open"
+        state = f"closed since {self.closed}" if self.closed else state
         yield (
             f"The study is {state}. {several(self.ties, 'tie')}, {several(self.skipped, 'skip')}, "
             f"{several(self.undone, 'answer')} taken back. {count(self.items_judged)} of "

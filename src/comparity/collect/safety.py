@@ -165,6 +165,16 @@ def check_origin(headers: Headers) -> None:
         raise HTTPException(403, "forged")
 
 
+def check_owner_origin(headers: Headers) -> None:
+    """Refuse a form that no browser says was sent from this site.
+
+    Whoever runs a study uses a browser, and every one of today names the origin of a form.
+    """
+    if "sec-fetch-site" not in headers and "origin" not in headers:
+        raise HTTPException(403, "forged")
+    check_origin(headers)
+
+
 def _host(origin: str) -> str:
     try:
         return urlsplit(origin).netloc.lower()
@@ -184,11 +194,14 @@ class Limits:
         Unknown tokens that may come from one address before it has to wait.
     join : str
         Judges that an open link makes for one address.
+    login : str
+        Passwords that may be tried from one address.
     """
 
     judge: str = "300/minute"
     stranger: str = "30/minute"
     join: str = "60/minute"
+    login: str = "5/minute"
 
 
 class Gatekeeper:
@@ -207,6 +220,7 @@ class Gatekeeper:
         self._judge = parse(limits.judge)
         self._stranger = parse(limits.stranger)
         self._join = parse(limits.join)
+        self._login = parse(limits.login)
         self._known: set[str] = set()
 
     def count_judge(self, token: str) -> None:
@@ -216,6 +230,10 @@ class Gatekeeper:
     def count_join(self, address: str) -> None:
         """Count a judge who is about to be made."""
         self._refuse_unless(self._windows.hit(self._join, "join", address))
+
+    def count_login(self, address: str) -> None:
+        """Count a password that is tried."""
+        self._refuse_unless(self._windows.hit(self._login, "login", address))
 
     def check_stranger(self, address: str, token: str) -> None:
         """Refuse a token from an address with too many unknown ones, unless it was let in."""

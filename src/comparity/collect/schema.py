@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, LargeBinary, String, Text
 
-VERSION = "0002"
+VERSION = "0003"
 """The last of the migrations."""
 
 METADATA = sa.MetaData(
@@ -42,6 +42,17 @@ STUDY = sa.Table(
     Column("definition", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("closed_at", Float),
+    Column("paused_at", Float),
+    Column("password", Text),
+)
+
+# Who is logged in to the dashboard; only hashes of tokens are kept.
+SESSION = sa.Table(
+    "session",
+    METADATA,
+    Column("sha256", String(64), primary_key=True),
+    Column("created_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False),
 )
 
 # Rows are numbered at random, so that a number tells nothing of the order in the file.
@@ -191,7 +202,7 @@ def _columns(table: sa.Table, *names: str) -> sa.Select[Any]:
 
 
 VIEWS: dict[str, sa.Select[Any]] = {
-    "judge_study": _columns(STUDY, "id", "closed_at"),
+    "judge_study": _columns(STUDY, "id", "closed_at", "paused_at"),
     "judge_item": _columns(ITEM, "id", "shown"),
     "judge_picture": _columns(PICTURE, "id", "media_type", "data"),
     "judge_pair": _columns(

@@ -68,13 +68,13 @@ _OPEN_PRACTICE = (
 _CHANGE = sa.update(PROGRESS).where(PROGRESS.c.judge == _ME)
 
 STATEMENTS: dict[str, sa.Executable] = {
-    "judge of token": sa.select(PROGRESSES, STUDIES.c.closed_at)
+    "judge of token": sa.select(PROGRESSES, STUDIES.c.closed_at, STUDIES.c.paused_at)
     .select_from(
         TOKENS.join(PROGRESSES, PROGRESSES.c.judge == TOKENS.c.judge).join(STUDIES, sa.true())
     )
     .where(TOKENS.c.sha256 == bindparam("sha256"), TOKENS.c.revoked_at.is_(None))
     .where(sa.or_(TOKENS.c.expires_at.is_(None), TOKENS.c.expires_at > bindparam("now"))),
-    "progress": sa.select(PROGRESSES, STUDIES.c.closed_at)
+    "progress": sa.select(PROGRESSES, STUDIES.c.closed_at, STUDIES.c.paused_at)
     .select_from(PROGRESSES.join(STUDIES, sa.true()))
     .where(PROGRESSES.c.judge == _ME),
     "lock judge": sa.select(sa.func.pg_advisory_xact_lock(1, _ME)),

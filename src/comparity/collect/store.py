@@ -12,8 +12,9 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
-from comparity.collect import participation, schema, upkeep
+from comparity.collect import owner, participation, schema, upkeep
 from comparity.collect.database import (
+    counts_file,
     hide_password,
     is_postgresql,
     judge_engine,
@@ -132,6 +133,7 @@ class Store:
             with engine.begin() as connection:
                 self.definition = upkeep.select_study(connection)
         self.owner = owner_engine(address)
+        self.looking = owner_engine(address, writes=False)
         self.study = self.definition.without_attention()
         self._judges = judge_engine(address)
         self._readers = self._judges
@@ -155,7 +157,7 @@ class Store:
         """Write what was submitted, and close all connections."""
         if self._writer is not None:
             self._writer.stop()
-        for engine in (self._judges, self._readers, self.owner):
+        for engine in (self._judges, self._readers, self.owner, self.looking):
             engine.dispose()
 
     def _write(self, job: Callable[[sa.Connection], Answer]) -> Answer:
@@ -178,6 +180,11 @@ class Store:
     def _own(self, job: Callable[[sa.Connection], Answer]) -> Answer:
         """Run a job of whoever runs the study."""
         with self.owner.begin() as connection:
+            return job(connection)
+
+    def look(self, job: Callable[[sa.Connection], Answer]) -> Answer:
+        """Run a job that reads anything and writes nothing."""
+        with self.looking.begin() as connection:
             return job(connection)
 
     # What judges ask for.
@@ -327,25 +334,59 @@ class Store:
         """Let the links of a judge lead nowhere from now on."""
         self._own(partial(upkeep.revoke_judge, name=name, now=now))
 
-    def close(self, *, now: float) -> None:
-        """Take no more judgments."""
-        self._own(partial(upkeep.close_study, now=now))
+    def close(self, *, now: float, kind: str = "closed") -> None:
+        """Take no more judgments; the log says of which `kind` this was."""
+        self._own(partial(owner.close_study, now=now, kind=kind))
 
     def reopen(self, *, now: float) -> None:
         """Take judgments again."""
-        self._own(partial(upkeep.reopen_study, now=now))
+        self._own(partial(owner.reopen_study, now=now))
+
+    def pause(self, *, now: float) -> None:
+        """Show no more pairs for a while; answers to pairs that are shown are still kept."""
+        self._own(partial(owner.pause_study, now=now))
+
+    def resume(self, *, now: float) -> None:
+        """Show pairs again."""
+        self._own(partial(owner.resume_study, now=now))
+
+    def set_password(self, password: str | None, *, now: float) -> None:
+        """Set the password of the dashboard, or none, which turns it off."""
+        self._own(partial(owner.set_password, password=password, now=now))
+
+    def log_in(self, password: str, *, now: float) -> str | None:
+        """Return the token of a new session; None where the password is not the right one."""
+        kept = self.look(owner.select_password)
+        if not owner.is_password(kept, password):
+            return None
+        return self._own(partial(owner.begin_session, now=now))
+
+    def is_logged_in(self, token: str, *, now: float) -> bool:
+        """Say whether a token is that of a session that has not ended."""
+        return self.look(partial(owner.is_session, token=token, now=now))
+
+    def log_out(self, token: str) -> None:
+        """End a session."""
+        self._own(partial(owner.end_session, token=token))
 
     def erase_judge(self, name: str, *, now: float, keep_judgments: bool = False) -> None:
         """Erase what is known of a judge, with the judgments or without."""
         job = partial(upkeep.erase_judge, name=name, keep_judgments=keep_judgments, now=now)
         self._own(job)
-        upkeep.empty_journal(self.owner)
+        self._forget()
 
     def erase_expired(self, *, now: float) -> list[str]:
         """Erase what identifies judges once data have been kept long enough; return their names."""
         names = self._own(partial(upkeep.erase_expired, study=self.study, now=now))
-        upkeep.empty_journal(self.owner)
+        self._forget()
         return names
+
+    def _forget(self) -> None:
+        """Keep nothing of what was erased in journals and counts."""
+        upkeep.empty_journal(self.owner)
+        counts = counts_file(self.address)
+        if counts is not None:
+            counts.unlink(missing_ok=True)
 
     def backup(self, target: str | Path) -> None:
         """Copy the study, also while it runs, into a file that is a study itself."""

@@ -46,8 +46,10 @@ def insert_study(
     ]
     if pictures:
         connection.execute(sa.insert(schema.PICTURE), pictures)
+    # Practice comes first: pairs of booklets have numbers that no sequence of PostgreSQL knows of.
     for task in study.tasks:
         _insert_practice(connection, study, task)
+    for task in study.tasks:
         draw_wave(connection, study, task, now)
 
 
@@ -285,28 +287,13 @@ def revoke_judge(connection: sa.Connection, name: str, now: float) -> None:
     judge = _judge_id(connection, name)
     tokens = schema.TOKEN
     connection.execute(sa.update(tokens).where(tokens.c.judge == judge).values(revoked_at=now))
-    _log(connection, judge, "revoked", now)
+    log_event(connection, judge, "revoked", now)
 
 
-def _log(connection: sa.Connection, judge: int | None, kind: str, now: float) -> None:
+def log_event(connection: sa.Connection, judge: int | None, kind: str, now: float) -> None:
+    """Log what happened to the study, or to a judge."""
     values = {"judge": judge, "kind": kind, "detail": "{}", "at": now}
     connection.execute(sa.insert(schema.EVENT), values)
-
-
-def close_study(connection: sa.Connection, now: float) -> None:
-    """Take no more judgments; a study that is closed stays closed as of then."""
-    open_ = schema.STUDY.c.closed_at.is_(None)
-    changed = connection.execute(sa.update(schema.STUDY).where(open_).values(closed_at=now))
-    if changed.rowcount:
-        _log(connection, None, "closed", now)
-
-
-def reopen_study(connection: sa.Connection, now: float) -> None:
-    """Take judgments again."""
-    shut = schema.STUDY.c.closed_at.is_not(None)
-    changed = connection.execute(sa.update(schema.STUDY).where(shut).values(closed_at=None))
-    if changed.rowcount:
-        _log(connection, None, "reopened", now)
 
 
 def erase_judge(connection: sa.Connection, name: str, keep_judgments: bool, now: float) -> None:
@@ -338,7 +325,7 @@ def erase_judge(connection: sa.Connection, name: str, keep_judgments: bool, now:
     connection.execute(mine.values(holder=None, active_at=None))
     nobody = {"external": "{}", "external_sha256": None, "erased_at": now}
     connection.execute(sa.update(schema.JUDGE).where(schema.JUDGE.c.id == judge).values(**nobody))
-    _log(connection, judge, "erased", now)
+    log_event(connection, judge, "erased", now)
 
 
 def erase_expired(connection: sa.Connection, study: StudyDescription, now: float) -> list[str]:

@@ -30,6 +30,7 @@ from comparity.errors import (
     ClosedStudyError,
     LapsedAssignmentError,
     NotOpenError,
+    PausedStudyError,
     UnknownAssignmentError,
 )
 
@@ -48,6 +49,7 @@ REFUSALS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownAssignmentError, 404, "unknown_assignment"),
     (LapsedAssignmentError, 409, "lapsed"),
     (ClosedStudyError, 409, "closed"),
+    (PausedStudyError, 409, "paused"),
     (AlreadyJoinedError, 409, "joined"),
     (NotOpenError, 403, "unknown_link"),
 )

@@ -162,21 +162,43 @@ def add_rows(
         "INSERT INTO judgment (better, worse, evaluator, tied) VALUES (?, ?, ?, ?)",
         zip(*(one.tolist() for one in rows.columns), strict=True),
     )
+    return count_rows(state, rows, moments, attributes)
+
+
+def count_rows(
+    state: sqlite3.Connection,
+    rows: CodedJudgments,
+    moments: RunningMoments | None,
+    attributes: Mapping[str, Attribute],
+    *,
+    times: int = 1,
+) -> RunningMoments | None:
+    """Count judgments, and return the sums over all; the judgments are not written down.
+
+    Parameters
+    ----------
+    state, rows, moments, attributes
+        As in :func:`add_rows`.
+    times : {1, -1}
+        -1 takes back judgments that were counted.
+    """
     if moments is not None:
         items = read_items(state, np.concatenate([rows.better, rows.worse]))
-        _add_ties(moments, rows[rows.tied], items)
-        moments = _add_ordered(state, rows[~rows.tied], moments, items, attributes)
-    _write_pairs(state, rows)
+        _add_ties(moments, rows[rows.tied], items, times)
+        moments = _add_ordered(state, rows[~rows.tied], moments, items, attributes, times)
+    _write_pairs(state, rows, times)
     return moments
 
 
-def _add_ties(moments: RunningMoments, rows: CodedJudgments, items: CodedItems) -> None:
+def _add_ties(moments: RunningMoments, rows: CodedJudgments, items: CodedItems, times: int) -> None:
     for pair in zip(
         *(items.profile[items.places(side)].tolist() for side in (rows.better, rows.worse)),
         strict=True,
     ):
         both = (min(pair), max(pair))
-        moments.ties[both] = moments.ties.get(both, 0) + 1
+        moments.ties[both] = moments.ties.get(both, 0) + times
+        if not moments.ties[both]:
+            del moments.ties[both]
 
 
 def _add_ordered(
@@ -185,26 +207,36 @@ def _add_ordered(
     moments: RunningMoments,
     items: CodedItems,
     attributes: Mapping[str, Attribute],
+    times: int,
 ) -> RunningMoments | None:
     if not len(rows):
         return moments
     kind = _kinds(moments, items, rows.better, rows.worse)
-    if len(moments.kinds) > MOST_KINDS:
+    n_kinds = len(moments.kinds)
+    if n_kinds > MOST_KINDS:
         return None
-    moments.judgments = moments.judgments + np.bincount(kind, minlength=len(moments.kinds))
+    moments.judgments = moments.judgments + times * np.bincount(kind, minlength=n_kinds)
     both, kinds = np.concatenate([rows.better, rows.worse]), np.tile(kind, 2)
-    before, after = _add_sums(state, "item_sum", both, kinds, moments)
+    before, after = _add_sums(state, "item_sum", (both, kinds), n_kinds, times)
     moments.change("items", before, after)
     moments.see_items(before, after, items.profile[items.places(np.unique(both))], attributes)
-    _add_pairs(state, rows, kind, moments, items)
+    if times < 0:
+        moments.most_uses = _most_uses(state)
+    _add_pairs(state, rows, kind, moments, items, times)
     if rows.evaluator.any():
-        before, after = _add_sums(state, "evaluator_sum", rows.evaluator, kind, moments)
+        before, after = _add_sums(state, "evaluator_sum", (rows.evaluator, kind), n_kinds, times)
         moments.change("evaluators", before, after)
-        moments.n_evaluators += int((~before.any(axis=1)).sum())
+        moments.n_evaluators += int(after.any(axis=1).sum() - before.any(axis=1).sum())
         clusters = (np.tile(rows.evaluator, 2) << ITEM_BITS) + both
-        before, after = _add_sums(state, "evaluator_item_sum", clusters, kinds, moments)
+        before, after = _add_sums(state, "evaluator_item_sum", (clusters, kinds), n_kinds, times)
         moments.change("evaluator_items", before, after)
     return moments
+
+
+def _most_uses(state: sqlite3.Connection) -> int:
+    """Return how many judgments there are about the item that occurs in most."""
+    uses = f"SELECT sum(n) AS uses FROM item_sum GROUP BY key / {MOST_KINDS}"
+    return int(state.execute(f"SELECT coalesce(max(uses), 0) FROM ({uses})").fetchone()[0])
 
 
 def _kinds(moments: RunningMoments, items: CodedItems, better: Codes, worse: Codes) -> Codes:
@@ -215,9 +247,10 @@ def _kinds(moments: RunningMoments, items: CodedItems, better: Codes, worse: Cod
 
 
 def _add_sums(
-    state: sqlite3.Connection, table: str, cluster: Codes, kind: Codes, moments: RunningMoments
+    state: sqlite3.Connection, table: str, new: tuple[Codes, Codes], n_kinds: int, times: int
 ) -> tuple[Floats, Floats]:
     """Add judgments to what their clusters hold; return what these held, and what they hold."""
+    cluster, kind = new
     query = (
         f"SELECT {table}.key, n FROM json_each(?) AS wanted CROSS JOIN {table} "
         f"WHERE {table}.key >= wanted.value AND {table}.key < wanted.value + {MOST_KINDS}"
@@ -228,13 +261,13 @@ def _add_sums(
     keys, n = np.unique(cluster * MOST_KINDS + kind, return_counts=True)
     state.executemany(
         f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET n = n + excluded.n",
-        zip(keys.tolist(), n.tolist(), strict=True),
+        zip(keys.tolist(), (times * n).tolist(), strict=True),
     )
-    return _before_and_after((cluster, kind), (old, old_kind, found[:, 1]), len(moments.kinds))
+    return _before_and_after(new, (old, old_kind, found[:, 1]), n_kinds, times)
 
 
 def _before_and_after(
-    new: tuple[Codes, Codes], old: tuple[Codes, Codes, Codes], n_kinds: int
+    new: tuple[Codes, Codes], old: tuple[Codes, Codes, Codes], n_kinds: int, times: int
 ) -> tuple[Floats, Floats]:
     """Return what the clusters of new judgments held of every kind, and what they hold.
 
@@ -246,6 +279,8 @@ def _before_and_after(
         Clusters, kinds, and how many judgments of this kind the cluster held; other clusters than
         those of new judgments are passed over.
     n_kinds : int
+    times : {1, -1}
+        Whether judgments are added or taken back.
     """
     clusters, place = np.unique(new[0], return_inverse=True)
     at = np.searchsorted(clusters, old[0])
@@ -255,7 +290,7 @@ def _before_and_after(
     held = old[2][kept].astype(np.float64)
     before = np.bincount(at[kept] * n_kinds + old[1][kept], held, size).astype(np.float64)
     added = np.bincount(place.reshape(-1) * n_kinds + new[1], minlength=size).reshape(shape)
-    return before.reshape(shape), before.reshape(shape) + added
+    return before.reshape(shape), before.reshape(shape) + times * added
 
 
 def _add_pairs(
@@ -264,6 +299,7 @@ def _add_pairs(
     kind: Codes,
     moments: RunningMoments,
     items: CodedItems,
+    times: int,
 ) -> None:
     """Add judgments to the sums over pairs, and over pairs within evaluators."""
     pairs, place = np.unique(rows.pair, return_inverse=True)
@@ -281,24 +317,26 @@ def _add_pairs(
     new = place.reshape(-1)
     old = np.searchsorted(pairs, (low << ITEM_BITS) + high)
     n_kinds = len(moments.kinds)
-    before, after = _before_and_after((new, kind), (old, old_kind, n), n_kinds)
+    before, after = _before_and_after((new, kind), (old, old_kind, n), n_kinds, times)
     moments.change("pairs", before, after)
     new, old = new * size + rows.evaluator, old * size + evaluator
     if rows.evaluator.any():
-        before, after = _before_and_after((new, kind), (old, old_kind, n), n_kinds)
+        before, after = _before_and_after((new, kind), (old, old_kind, n), n_kinds, times)
         moments.change("evaluator_pairs", before, after)
     new, old = 2 * new + rows.outcome, 2 * old + outcome
-    before, after = _before_and_after((new, kind), (old, old_kind, n), n_kinds)
+    before, after = _before_and_after((new, kind), (old, old_kind, n), n_kinds, times)
     moments.cubes = moments.cubes + (after**3 - before**3).sum(axis=0)
 
 
-def _write_pairs(state: sqlite3.Connection, rows: CodedJudgments) -> None:
+def _write_pairs(state: sqlite3.Connection, rows: CodedJudgments, times: int) -> None:
     columns = (rows.pair, rows.evaluator, rows.outcome)
     alike, n = np.unique(np.column_stack(columns), axis=0, return_counts=True)
     low, high = alike[:, 0] >> ITEM_BITS, alike[:, 0] & (2**ITEM_BITS - 1)
     state.executemany(
         "INSERT INTO pair VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        zip(*(one.tolist() for one in (low, high, alike[:, 1], alike[:, 2], n)), strict=True),
+        zip(
+            *(one.tolist() for one in (low, high, alike[:, 1], alike[:, 2], times * n)), strict=True
+        ),
     )
 
 

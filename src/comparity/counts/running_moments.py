@@ -131,7 +131,9 @@ class RunningMoments:
     def see_items(
         self, before: Floats, after: Floats, profile: Codes, attributes: Mapping[str, Attribute]
     ) -> None:
-        """Count items that are new, or new in a cell.
+        """Count items that are new, or new in a cell; and no longer those that hold nothing.
+
+        What the item holds that is used most may be less than before; the caller looks.
 
         Parameters
         ----------
@@ -140,17 +142,19 @@ class RunningMoments:
         attributes : mapping of str to Attribute
             The group of each profile.
         """
-        uses, new = after.sum(axis=1), ~before.any(axis=1)
+        uses = after.sum(axis=1)
         self.most_uses = max(self.most_uses, int(uses.max(initial=0)))
-        self.n_items += int(new.sum())
+        change = after.any(axis=1).astype(np.int64) - before.any(axis=1)
+        self.n_items += int(change.sum())
         for name, attribute in attributes.items():
             assert attribute.codes is not None, "numbers have no profiles"
-            groups = np.bincount(attribute.codes[profile[new]], minlength=len(attribute.names))
-            for group, number in zip(attribute.names, groups.tolist(), strict=True):
-                self._see((name, group), number)
+            group = attribute.codes[profile]
+            groups = np.bincount(group, change, len(attribute.names)).astype(np.int64)
+            for called, number in zip(attribute.names, groups.tolist(), strict=True):
+                self._see((name, called), number)
             cell, cells = self.cells_of(attribute)
             kind_cell = (cell[:, None] == np.arange(len(cells))).astype(np.float64)
-            added = ((after @ kind_cell > 0) & (before @ kind_cell == 0)).sum(axis=0)
+            added = (after @ kind_cell > 0).sum(axis=0) - (before @ kind_cell > 0).sum(axis=0)
             for one, number in zip(cells, added.tolist(), strict=True):
                 self._see((name, *one), number)
 
@@ -231,14 +235,26 @@ class RunningPairs:
 
     def tallies(self) -> dict[Cell, Tally]:
         """Return the tally of every cell."""
-        cell, cells = self.moments.cells_of(self.attribute)
+        cell, cells = self._held_cells()
         order = np.array([kind.order for kind in self.moments.kinds], dtype=np.int64)
-        table = np.bincount(3 * cell + order, self.moments.judgments, 3 * len(cells))
+        held, judgments = cell >= 0, self.moments.judgments
+        table = np.bincount((3 * cell + order)[held], judgments[held], 3 * len(cells))
         missed, tied, hit = table.astype(np.int64).reshape(-1, 3).T.tolist()
         return {
             one: Tally(hit[code], missed[code] + tied[code] + hit[code], tied[code])
             for code, one in enumerate(cells)
         }
+
+    def _held_cells(self) -> tuple[Codes, tuple[Cell, ...]]:
+        """Return the cell of each kind among those that hold a judgment; -1 for the others.
+
+        A cell is empty where all of its judgments were taken back.
+        """
+        cell, cells = self.moments.cells_of(self.attribute)
+        held = np.flatnonzero(np.bincount(cell, self.moments.judgments, len(cells)))
+        place = np.full(len(cells), -1, dtype=np.int64)
+        place[held] = np.arange(len(held))
+        return place[cell], tuple(cells[one] for one in held)
 
     def judgment_ties(self) -> dict[tuple[str, str], int]:
         """Return tied judgments by the two groups compared, in sorted order."""
@@ -255,7 +271,7 @@ class RunningPairs:
 
     def shared_counts(self) -> SharedPairCounts:
         """Return tallies, and the moments of judgments that share items and evaluators."""
-        cells, known = self.moments.cells_of(self.attribute)[1], self.moments
+        cells, known = self._held_cells()[1], self.moments
         moments = self._cluster_moments("disagree")
         has_ties = any(tally.ties for tally in self.tallies().values())
         groups = sorted({group for cell in cells for group in cell})
@@ -291,7 +307,7 @@ class RunningPairs:
 
     def _sums_of_kinds(self, score_ties: str) -> Floats:
         """Return what adds kinds up to the trials of every cell, then its hits."""
-        cell, cells = self.moments.cells_of(self.attribute)
+        cell, cells = self._held_cells()
         trials = (np.arange(len(cells))[:, None] == cell).astype(np.float64)
         return np.vstack([trials, trials * self.moments.outcomes(score_ties)])
 
@@ -302,7 +318,7 @@ class RunningPairs:
 
         The same as :meth:`comparity.counts.judged_pairs.ItemResiduals.third_cumulant`.
         """
-        cell, cells = self.moments.cells_of(self.attribute)
+        cell, cells = self._held_cells()
         trials, hits = np.split(self._sums_of_kinds(score_ties) @ self.moments.judgments, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             residual = (self.moments.outcomes(score_ties) - (hits / trials)[cell]) / trials[cell]

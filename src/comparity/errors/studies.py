@@ -89,6 +89,17 @@ class ClosedStudyError(ComparityError, ValueError):
         )
 
 
+class PausedStudyError(ComparityError, ValueError):
+    """While a study is paused no answer is taken back."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this study is paused.",
+            "an answer that was to be taken back",
+            "try again once the study goes on.",
+        )
+
+
 class AlreadyJoinedError(ComparityError, ValueError):
     """Somebody joins a second time with the same external ids."""
 
