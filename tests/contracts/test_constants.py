@@ -33,6 +33,10 @@ NOT_DECIDING = {
         counts.difference_sums.FINENESS counts.difference_sums.MOST_DISTINCT
         counts.difference_sums.MOST_PROFILES
         counts.middle.BINS counts.middle.FEW_VALUES
+        counts.engine_bins.SPARE counts.engine_pairs.FEWEST_BINS counts.engine_pairs.MOST_BINS
+        counts.engine_pairs.MOST_LEVELS counts.engine_pairs.MOST_ROUNDS
+        counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
+        pairwise.on_engine.BYTES_PER_ROW pairwise.on_engine.MOST_COLLECTED
         counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS

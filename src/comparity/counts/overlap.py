@@ -164,12 +164,51 @@ def overlap_weights(
     table = _overlap_of(shares)
     weights = np.zeros(len(label))
     weights[grouped] = table.ravel()[place] * given[grouped]
+    kind = "table" if tabulated else "spline"
+    return _describe(table, counts, squares, groups, weights=weights, kind=kind)
+
+
+def overlap_factors(counts: Floats, squares: Floats, groups: Sequence[str]) -> Overlap:
+    """Weigh items that were counted by label and group.
+
+    Parameters
+    ----------
+    counts, squares : ndarray, (labels, groups)
+        Items, or the sums of their sample weights, and of these squared.
+    groups : sequence of str
+        Names of the groups, two or more.
+
+    Returns
+    -------
+    Overlap
+        As :func:`overlap_weights` has it, with one weight for each label and group.
+
+    Examples
+    --------
+    >>> counts = np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 1.0]])
+    >>> overlap_factors(counts, counts, ["a", "b"]).weights.tolist()
+    [[0.25, 0.75], [0.5, 0.5], [0.0, 0.0]]
+    """
+    table = _overlap_of(_shares(counts))
+    return _describe(table, counts, squares, groups, weights=table, kind="table")
+
+
+def _describe(
+    table: Floats,
+    counts: Floats,
+    squares: Floats,
+    groups: Sequence[str],
+    *,
+    weights: Floats,
+    kind: str,
+) -> Overlap:
+    """Say what weights by label and group leave of the items."""
     sizes = _effective_sizes(table, counts, squares)
     imbalance = _imbalance(table * counts)
     limit = LARGEST_IMBALANCE + 1 / math.sqrt(max(sizes.min(), 1.0))
     return Overlap(
         weights=weights,
-        kind="table" if tabulated else "spline",
+        kind=kind,
         imbalance=imbalance,
         effective_sizes=dict(zip(groups, sizes.tolist(), strict=True)),
         limit=limit,
@@ -228,7 +267,8 @@ def _sum_by_group(place: Codes, values: Floats, n_levels: int, n_groups: int) ->
 
 def _shares(counts: Floats) -> Floats:
     """Return the share of every group at each label."""
-    shares: Floats = counts / counts.sum(axis=1, keepdims=True)
+    total = counts.sum(axis=1, keepdims=True)
+    shares: Floats = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
     return shares
 
 

@@ -329,6 +329,6 @@ class UnreachedRatioWarning(ComparityWarning):
             f"(tau={tau:g} less tolerance={tolerance:g}).",
             f"the largest ratio on the training rows is {best:.4g}; the classifier without a "
             "goal is kept",
-            "lower tau=, raise tolerance=, or draw more points with samples=.",
+            "lower tau=, allow a larger tolerance, or draw more points with samples=.",
         )
         self.best = best

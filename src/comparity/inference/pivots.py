@@ -385,6 +385,10 @@ class NullGap(Statistic):
     standard_error: float
     reference: Reference = NORMAL
 
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance, which is that of no gap whatever is `hypothesised`."""
+        return self.standard_error**2
+
     def interval(self, level: float) -> Interval:
         """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
         half = self.reference.quantile(1 - level) * self.standard_error

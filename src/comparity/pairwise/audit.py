@@ -18,6 +18,7 @@ from typing import Any
 from comparity.counts.clusters import named_clusters, read_clusters
 from comparity.errors import OptionError
 from comparity.pairwise.judge import audit_items
+from comparity.pairwise.on_engine import items_on_engine
 from comparity.pairwise.options import PairwiseForm, PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.options import shows
@@ -132,6 +133,9 @@ def audit_frame(frame: Any, **choices: Any) -> PairwiseAccuracy:
     roles = {"label": form.label, "score": form.score, "sensitive": form.sensitive}
     roles |= {"queries": form.query} if form.query else {}
     roles |= {"weights": form.weight} if form.weight else {}
+    if (kept := items_on_engine(frame, form)) is not None:
+        known: dict[str, Any] = {**roles, "tolerance": form.tolerance}
+        return audit_items(kept, form.narrow(PairwiseOptions), **known)
     columns = labelled_columns(frame, [*roles.values(), *form.cluster])
     items = labelled_items(
         columns[form.label],

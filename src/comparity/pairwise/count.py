@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -15,13 +15,12 @@ from comparity.counts.all_pairs import (
     AllPairs,
     all_pairs,
     column_marginals,
-    merge_cells,
     row_marginals,
 )
 from comparity.counts.ordered_pairs import ordered_pairs, weighted_order
 from comparity.counts.overlap import MOST_LEVELS
-from comparity.counts.pair_distances import LARGEST_DOUBT, ExpectedRates, expect_from_items
-from comparity.counts.pairs import ROUNDING, TIE_VALUE, Cell, Sharing
+from comparity.counts.pair_distances import LARGEST_DOUBT, expect_from_items
+from comparity.counts.pairs import ROUNDING, TIE_VALUE, Cell
 from comparity.counts.query_pairs import query_counts, query_pairs, weighted_pairs
 from comparity.inference.agreement_tests import (
     CellContrast,
@@ -30,8 +29,8 @@ from comparity.inference.agreement_tests import (
     sides_of,
 )
 from comparity.inference.dealt_pairs import DealtPairs, Part, compare_means
-from comparity.inference.dyadic import rate_covariance, rate_interval
-from comparity.inference.gap_tests import RateEstimate
+from comparity.pairwise.counted import NO_GROUP, CountedPairs
+from comparity.pairwise.engine_items import EngineItems, Items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems
 from comparity.tables.values import bounded_numbers
@@ -41,111 +40,21 @@ Matrix = NDArray[np.float64]
 MOST_ITEMS_TO_DEAL = 1500
 """All pairs of more items take too long to deal out."""
 
-NO_GROUP = "(no group)"
-"""Stands for items in no group where pairs are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class CountedPairs:
-    """Pairs by cell, those of items in no group included, and how many have equal scores.
-
-    Where items have weights, or pairs weigh by their label difference, `unweighted` says how many
-    there are. Where every query counts alike, `recount` counts it once in rows, in columns or in
-    the whole, and `singles` says how many pairs there are by cell, and how many of them tie.
-    Where rates were adjusted for the distances of labels, `expected` is what distances explain.
-    """
-
-    sharing: Sharing
-    ties: Matrix
-    groups: tuple[str, ...]
-    others: tuple[str, ...]
-    unweighted: CountedPairs | None = None
-    recount: Callable[[str], AllPairs] | None = None
-    singles: tuple[Matrix, Matrix] | None = None
-    expected: ExpectedRates | None = None
-
-    @property
-    def n_pairs(self) -> Matrix:
-        """Pairs by cell, each counted once."""
-        return self.numbers.sharing.trials if self.singles is None else self.singles[0]
-
-    @property
-    def n_ties(self) -> Matrix:
-        """Pairs with equal scores by cell, each counted once."""
-        return self.numbers.ties if self.singles is None else self.singles[1]
-
-    @property
-    def numbers(self) -> CountedPairs:
-        """The same pairs as they are reported: all weighing alike."""
-        return self.unweighted or self
-
-    @property
-    def cells(self) -> list[Cell]:
-        """The entries of the matrix, row by row."""
-        return [Cell(better, worse) for better in self.groups for worse in self.groups]
-
-    def together(self, once_in: str, parts: Mapping[Cell, Sequence[Cell]]) -> Sharing:
-        """Take cells together; rates of queries cannot be added, so these are counted again."""
-        counted = self.sharing if self.recount is None else self.recount(once_in).sharing
-        return merge_cells(counted, parts)
-
-    def of(self, column: Matrix, parts: dict[Cell, list[Cell]]) -> Matrix:
-        """Sum a column of all cells over each of the parts."""
-        place = {cell: code for code, cell in enumerate(self.sharing.cells)}
-        return np.array(
-            [
-                sum(column[place[cell]] for cell in cells if cell in place)
-                for cells in parts.values()
-            ]
-        )
-
-    def rates(self, parts: dict[Cell, list[Cell]]) -> Matrix:
-        """Return the share of hits in each of the parts."""
-        return divide_hits(self.of(self.sharing.hits, parts), self.of(self.sharing.trials, parts))
-
-    def reason_against(self, standard_error: float, cells: Sequence[Cell]) -> str:
-        """Say why a gap between adjusted cells is not trusted; nothing where it is."""
-        if self.expected is None:
-            return ""
-        return self.expected.reason_against(
-            standard_error, list(map(self.sharing.cells.index, cells))
-        )
-
-    def covariance(self, parts: dict[Cell, list[Cell]]) -> Matrix:
-        """Return the covariance of these shares; ``nan`` for parts without pairs."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return rate_covariance(merge_cells(self.sharing, parts))
-
-
-def divide_hits(hits: Matrix, trials: Matrix) -> Matrix:
-    """Return shares of hits; ``nan`` without trials."""
-    return np.divide(hits, trials, out=np.full_like(trials, np.nan), where=trials > 0)
-
-
-def rate_of(
-    sharing: Sharing, cell: Cell, ties: Matrix, name: str = "pairwise accuracy"
-) -> RateEstimate:
-    """Return the rate of a cell with its interval."""
-    code = sharing.cells.index(cell)
-    n = float(sharing.trials[code])
-    return RateEstimate(
-        name=name,
-        of=str(cell),
-        rate=float(sharing.hits[code]) / n if n else float("nan"),
-        trials=round(n),
-        score_ties=round(float(ties[code])),
-        interval=rate_interval(sharing, cell),
-    )
-
 
 def count_pairs(
-    items: LabelledItems, options: PairwiseOptions, score_ties: str = "", *, numbered: bool = True
+    items: Items,
+    options: PairwiseOptions,
+    score_ties: str = "",
+    *,
+    numbered: bool = True,
 ) -> CountedPairs:
     """Count the pairs of checked items as the options say, or with score ties another way.
 
     Unless `numbered`, nobody asks how many pairs there are, only what they weigh.
     """
     ties = score_ties or options.score_ties
+    if isinstance(items, EngineItems):
+        return items.count(options, ties, numbered=numbered)
     how: dict[str, Any] = {"weights": items.weight, "score_ties": ties, "query": items.query}
     weigh = _alike
     if options.pair_weight != "equal":
@@ -286,9 +195,12 @@ class ItemRoles:
         return int(round(float(weight.sum() ** 2 / (weight**2).sum()), 6))
 
 
-def deal_pairs(
-    items: LabelledItems, options: PairwiseOptions, score_ties: str = ""
-) -> DealtPairs | None:
+def roles_of(items: Items) -> ItemRoles | EngineItems:
+    """Return what tells how many items are the better or the worse ones of pairs."""
+    return items if isinstance(items, EngineItems) else ItemRoles(items)
+
+
+def deal_pairs(items: Items, options: PairwiseOptions, score_ties: str = "") -> DealtPairs | None:
     """Return all pairs of items, and which items may change groups with each other.
 
     Under separation these are items with the same label. Gaps then have mean zero if labels have
@@ -297,6 +209,8 @@ def deal_pairs(
     their labels. Nothing is returned for other weights, and where pairs are too many, of one query
     or weigh by their difference. Items in no group stay where they are.
     """
+    if isinstance(items, EngineItems):
+        return None
     label, score, group, groups = _columns(items)
     alike = items.query is None and items.value is None and options.pair_weight == "equal"
     if not alike or len(label) > MOST_ITEMS_TO_DEAL:
@@ -352,8 +266,15 @@ def _singles(items: LabelledItems) -> tuple[Matrix, Matrix]:
     return trials.ravel().astype(np.float64), tied.ravel().astype(np.float64)
 
 
+def has_ungrouped(items: Items) -> bool:
+    """Return whether some items are in no group."""
+    if isinstance(items, EngineItems):
+        return bool(items.others)
+    return bool((items.group == len(items.groups)).any())
+
+
 def _others(items: LabelledItems) -> tuple[str, ...]:
-    return (NO_GROUP,) if (items.group == len(items.groups)).any() else ()
+    return (NO_GROUP,) if has_ungrouped(items) else ()
 
 
 def _columns(items: LabelledItems) -> tuple[Matrix, Matrix, NDArray[np.int64], tuple[str, ...]]:

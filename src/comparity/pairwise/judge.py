@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,38 +11,34 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.all_pairs import column_marginals, drop_groups, merge_cells, row_marginals
+from comparity.counts.all_pairs import column_marginals, drop_groups, row_marginals
 from comparity.counts.clusters import Clustering
 from comparity.counts.overlap import Overlap, overlap_weights
-from comparity.counts.pairs import Cell, Sharing, subset
+from comparity.counts.pairs import Cell
 from comparity.inference.agreement_tests import EQUAL_VALUES
 from comparity.inference.dyadic import (
-    FEWEST_CLUSTERS,
-    FEWEST_ITEMS,
     compare_cells,
-    null_covariance,
-    rate_interval,
 )
-from comparity.inference.gap_tests import GapTest, Reference, untested_gap
+from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
 from comparity.inference.joint import equal_cells
-from comparity.inference.pivots import NullGap
 from comparity.pairwise import measures
 from comparity.pairwise.count import (
-    CountedPairs,
-    ItemRoles,
     compared_rates,
     contrasts_of,
     count_evened,
     count_pairs,
     deal_pairs,
-    divide_hits,
+    has_ungrouped,
     kinds_of_pairs,
-    rate_of,
+    roles_of,
 )
+from comparity.pairwise.counted import CountedPairs, divide_hits
+from comparity.pairwise.engine_items import EngineItems, Items, reason_against_standardising
 from comparity.pairwise.jackknife import know_clusters
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
+from comparity.pairwise.symmetric import compare_symmetric
 from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.judging import conclude, judge, overall_finding
 from comparity.results.result import EXIT_STATUS, UNDECIDED
@@ -51,12 +46,11 @@ from comparity.tables.features import LabelledItems
 
 Matrix = NDArray[np.float64]
 
-UNTESTED = "too few items or queries, or nothing varies"
-"""Why symmetric accuracies are not compared."""
+NOTION = "pairwise equal opportunity ({which})"
 
 
 def audit_items(
-    items: LabelledItems,
+    items: Items,
     options: PairwiseOptions,
     clusters: Mapping[str, Clustering] | None = None,
     **data: Any,
@@ -66,22 +60,23 @@ def audit_items(
     labels = _kind(items)
     raw = _audit(counted, items, options, "raw", **data)
     standardised, overlap = raw, None
-    if labels != "binary" and not options.continuous:
-        columns = items.label, items.group, items.groups
-        overlap = overlap_weights(*columns, sample_weight=items.weight)
+    if reason := reason_against_standardising(items):
+        standardised = _refuse(raw, options, reason)
+    elif labels != "binary" and not options.continuous:
+        overlap = _overlap_of(items)
         standardised = _audit_standardised(items, options, overlap, raw, **data)
     if options.cluster:
+        assert isinstance(items, LabelledItems), "clusters are counted in memory"
         measure = partial(gaps_of_items, options=options)
         audits = ((raw, partial(measure, raw=True)), (standardised, measure))
         raw, standardised = know_clusters(audits, items, clusters or {}, options)
     return _result(counted, labels, raw, standardised, overlap)
 
 
-def gaps_of_items(items: LabelledItems, options: PairwiseOptions, *, raw: bool = False) -> Matrix:
+def gaps_of_items(items: Items, options: PairwiseOptions, *, raw: bool = False) -> Matrix:
     """Return the gaps of the tests between cells that decide, or raw ones, without their errors."""
-    columns = items.label, items.group, items.groups
     if not raw and _kind(items) != "binary" and not options.continuous:
-        overlap = overlap_weights(*columns, sample_weight=items.weight)
+        overlap = _overlap_of(items)
         sharing = _count_weighted(_weigh_items(items, overlap), options, overlap).sharing
     else:
         sharing = count_pairs(items, options, numbered=False).sharing
@@ -90,20 +85,28 @@ def gaps_of_items(items: LabelledItems, options: PairwiseOptions, *, raw: bool =
     return np.array([rate[first] - rate[second] for first, second in contrasts])
 
 
-def _kind(items: LabelledItems) -> str:
+def _overlap_of(items: Items) -> Overlap:
+    """Weigh items so that labels have one distribution."""
+    if isinstance(items, EngineItems):
+        return items.weigh()
+    columns = items.label, items.group, items.groups
+    return overlap_weights(*columns, sample_weight=items.weight)
+
+
+def _kind(items: Items) -> str:
     levels = items.n_levels
     return "binary" if levels == 2 else "ordinal" if levels <= 20 else "continuous"
 
 
 def _audit_standardised(
-    items: LabelledItems, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
+    items: Items, options: PairwiseOptions, overlap: Overlap, raw: Audit, **data: Any
 ) -> Audit:
     """Audit the items weighted to one label distribution; without tests where the weights fail."""
     weighted = _weigh_items(items, overlap)
     counted = _count_weighted(weighted, options, overlap)
     audit = _audit(counted, weighted, options, "standardised", **data)
     audit = _report_counts_of(audit, raw)
-    if (items.group == len(items.groups)).any():
+    if has_ungrouped(items):
         note = "Items in no group have no distribution of labels to share, and weigh nothing here."
         audit = replace(audit, notes=(*audit.notes, note))
     # Rates adjusted for distances do not rest on weights alone.
@@ -111,17 +114,18 @@ def _audit_standardised(
     return _without_verdict(audit, options, reason) if reason else audit
 
 
-def _count_weighted(
-    weighted: LabelledItems, options: PairwiseOptions, overlap: Overlap
-) -> CountedPairs:
-    """Count weighted items, adjusted for distances unless counted shares balance labels exactly."""
+def _count_weighted(weighted: Items, options: PairwiseOptions, overlap: Overlap) -> CountedPairs:
+    """Count weighted items, evened out unless counted shares balance labels exactly."""
     if overlap.kind == "table" or weighted.query is not None:
         return count_pairs(weighted, options, numbered=False)
+    assert isinstance(weighted, LabelledItems), "engines count shares"
     return count_evened(weighted, options)
 
 
-def _weigh_items(items: LabelledItems, overlap: Overlap) -> LabelledItems:
+def _weigh_items(items: Items, overlap: Overlap) -> Items:
     """Return the items that weigh anything, with these weights."""
+    if isinstance(items, EngineItems):
+        return items.weighted_by(overlap)
     kept = overlap.weights > 0
     return replace(items.keep(kept), weight=overlap.weights[kept])
 
@@ -143,6 +147,24 @@ def _report_counts_of(audit: Audit, raw: Audit) -> Audit:
     )
 
 
+def _refuse(raw: Audit, options: PairwiseOptions, reason: str) -> Audit:
+    """Return a standardised audit without a number, and say why."""
+    nothing: dict[str, Any] = {
+        "gap": np.nan,
+        "standard_error": np.nan,
+        "shared_variance": 0.0,
+        "method": "none",
+    }
+    audit = replace(
+        raw,
+        notion=NOTION.format(which="standardised"),
+        tests=tuple(replace(test, **nothing) for test in raw.tests),
+        rates=(),
+        joint_tests=(),
+    )
+    return _without_verdict(audit, options, reason)
+
+
 def _without_verdict(audit: Audit, options: PairwiseOptions, reason: str) -> Audit:
     """Leave every question open and say why."""
     untested = [replace(test, p_value=np.nan, pivot=None, reason=reason) for test in audit.tests]
@@ -153,7 +175,7 @@ def _without_verdict(audit: Audit, options: PairwiseOptions, reason: str) -> Aud
 
 
 def _audit(
-    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, which: str, **data: Any
+    counted: CountedPairs, items: Items, options: PairwiseOptions, which: str, **data: Any
 ) -> Audit:
     judged = _judge_tests(counted, items, options)
     inner, numbers = drop_groups(counted.sharing, counted.others), counted.numbers.sharing
@@ -162,12 +184,9 @@ def _audit(
         judged,
         options,
         data,
-        notion=f"pairwise equal opportunity ({which})",
+        notion=NOTION.format(which=which),
         rates=tuple(
-            replace(
-                rate_of(counted.sharing, cell, counted.n_ties),
-                trials=round(float(numbers.trials[numbers.cells.index(cell)])),
-            )
+            counted.rate_of(cell)
             for cell in inner.cells
             if cell != EQUAL_VALUES and counted.sharing.trials[counted.sharing.cells.index(cell)]
         ),
@@ -183,7 +202,7 @@ def _audit(
 
 
 def _judge_tests(
-    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions
+    counted: CountedPairs, items: Items, options: PairwiseOptions
 ) -> tuple[JudgedGap, ...]:
     tests = _tests(counted, options)
     if counted.unweighted is not None:
@@ -197,15 +216,14 @@ def _judge_tests(
             tests[place] = replace(test, p_value=np.nan, pivot=None, reason=reason)
     dealt = partial(deal_pairs, items, options)
     gaps = compared_rates(options, counted.groups, counted.others)
+    tests = counted.allow_for_doubt(tests, gaps)
     tests = check_by_permutation(tests, gaps, counted.sharing, dealt)
     return judge(tests, **options.judging, n=len(items), n_items=len(items))
 
 
-def _count_items(
-    tests: Sequence[GapTest], items: LabelledItems, options: PairwiseOptions
-) -> list[GapTest]:
+def _count_items(tests: Sequence[GapTest], items: Items, options: PairwiseOptions) -> list[GapTest]:
     """Tell tests how many items they rest on."""
-    sizes, roles = items.group_sizes, ItemRoles(items)
+    sizes, roles = items.group_sizes, roles_of(items)
     kinds = kinds_of_pairs(options, items.groups)
     return [
         replace(
@@ -234,14 +252,12 @@ def _tests(counted: CountedPairs, options: PairwiseOptions) -> list[GapTest]:
     return tests
 
 
-def design_of(items: LabelledItems) -> str:
+def design_of(items: Items) -> str:
     """Name the sampling design."""
     return "all pairs" if items.query is None else "all pairs within queries"
 
 
-def _ties(
-    counted: CountedPairs, items: LabelledItems, options: PairwiseOptions, finding: str
-) -> Ties:
+def _ties(counted: CountedPairs, items: Items, options: PairwiseOptions, finding: str) -> Ties:
     """Count score ties, and see whether scoring them the other way would change the finding."""
     tied = counted.n_ties
     total = float(tied.sum())
@@ -253,6 +269,7 @@ def _ties(
         if counted.expected is None:
             scored = count_pairs(items, options, other, numbered=False)
         else:
+            assert isinstance(items, LabelledItems), "engines even nothing out"
             scored = count_evened(items, options, other)
         judged = _judge_tests(scored, items, replace(options, score_ties=other))
         changes = overall_finding(judged) != finding
@@ -268,7 +285,7 @@ def _ties(
 
 
 def _notes(
-    items: LabelledItems, counted: CountedPairs, options: PairwiseOptions, which: str
+    items: Items, counted: CountedPairs, options: PairwiseOptions, which: str
 ) -> tuple[str, ...]:
     notes = []
     if options.continuous and items.n_levels > 2:
@@ -295,6 +312,8 @@ def _notes(
         notes.append(
             "A pair weighs the product of its items; the numbers of pairs are before that."
         )
+    if isinstance(items, EngineItems):
+        notes.append(items.note(counted.largest_bound))
     if counted.others:
         notes.append("Items in no group count overall and in marginals, in no entry of the matrix.")
     return tuple(notes)
@@ -317,7 +336,7 @@ def _result(
         n_pairs=counted.of(counted.n_pairs, entries).reshape(k, k),
         score_ties=counted.of(counted.n_ties, entries).reshape(k, k),
         overall=float(divide_hits(whole.hits, whole.trials)[0]),
-        overall_interval=rate_interval(whole, Cell("", "")),
+        overall_interval=counted.interval(whole, Cell("", ""), counted.sharing.cells),
         row_marginals=by_row,
         column_marginals=by_column,
         covariance=counted.covariance(entries),
@@ -327,6 +346,7 @@ def _result(
         standardised=standardised,
         effective_sizes={} if overlap is None else overlap.effective_sizes,
         imbalance=0.0 if overlap is None else overlap.imbalance,
+        bound=counted.largest_bound,
     )
 
 
@@ -339,59 +359,3 @@ def _summary(matrix: Matrix, rows: Matrix, columns: Matrix) -> dict[str, float]:
         "symmetric accuracy gap": measures.symmetric_accuracy_gap(rows, columns),
         "least accuracy": measures.least_accuracy(matrix),
     }
-
-
-def compare_symmetric(
-    sharing: Sharing, groups: Sequence[str], others: Sequence[str] = ()
-) -> list[GapTest]:
-    """Test for every two groups whether their symmetric accuracies are equal.
-
-    Parameters
-    ----------
-    sharing : Sharing
-        Pairs by cell and what they share.
-    groups, others : sequence of str
-        The groups to compare, and what stands for items in no group.
-    """
-    parts = {**row_marginals(groups, others), **column_marginals(groups, others)}
-    sides = merge_cells(sharing, parts)
-    held = subset(sharing, np.flatnonzero(sharing.trials).tolist())
-    share = np.array([[cell in cells for cell in held.cells] for cells in parts.values()])
-    share = share * held.trials
-    k = len(groups)
-    tests = []
-    for i, j in combinations(range(k), 2):
-        null = f"symmetric({groups[i]}) = symmetric({groups[j]})"
-        one, two = (round(float(sides.trials[[g, k + g]].sum())) for g in (i, j))
-        used = [i, k + i, j, k + j]
-        few_clusters = 0 < sharing.n_clusters < FEWEST_CLUSTERS
-        if few_clusters or sides.effective_items[used].min() < FEWEST_ITEMS:
-            tests.append(untested_gap(null, (one, two), UNTESTED))
-            continue
-        weights = np.array([0.5, 0.5, -0.5, -0.5]) @ (
-            share[used] / share[used].sum(axis=1, keepdims=True)
-        )
-        tests.append(_test_null(held, weights, null, (one, two)))
-    return tests
-
-
-def _test_null(
-    held: Sharing, weights: NDArray[np.float64], null: str, n: tuple[int, int]
-) -> GapTest:
-    gap = float(weights @ (held.hits / held.trials))
-    variance = float(weights @ null_covariance(held) @ weights)
-    if variance <= 0:
-        return untested_gap(null, n, UNTESTED)
-    error = math.sqrt(variance)
-    pivot = NullGap(gap=gap, standard_error=error, reference=Reference(n_clusters=held.n_clusters))
-    return GapTest(
-        null=null,
-        gap=gap,
-        standard_error=error,
-        p_value=pivot.p_value(0.0),
-        n=n,
-        method=held.method,
-        pivot=pivot,
-        # All pairs of these items are counted already: no judgment could be added.
-        shared_variance=variance,
-    )

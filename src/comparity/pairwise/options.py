@@ -83,4 +83,10 @@ class PairwiseForm(PairwiseOptions):
         "Column with the query; only items of the same one are compared.", None
     )
     weight: str | None = column("Column with positive weights of items.", None)
+    tolerance: float = choice(
+        1e-4,
+        "Largest doubt about an accuracy where an engine counts pairs by bins; 0 is exact.",
+        least=0,
+        below=1,
+    )
     no_group: Any = choice(None, "The value that marks items in no group.")

@@ -64,6 +64,9 @@ class PairwiseAccuracy(JudgedResult):
         What the items of each group are worth after weighting.
     imbalance : float
         How far the weighted label distributions of two groups are still apart.
+    bound : float
+        Every entry of the matrix is within this of the exact one, for certain; 0 where all are
+        exact. Tables that stay on their engine may be counted by bins of scores.
     """
 
     groups: tuple[str, ...]
@@ -81,6 +84,7 @@ class PairwiseAccuracy(JudgedResult):
     standardised: Audit
     effective_sizes: Mapping[str, float] = field(default_factory=dict)
     imbalance: float = 0.0
+    bound: float = 0.0
 
     # The audit that decides, among what else is written.
     DERIVED: ClassVar[Mapping[str, str]] = {
@@ -90,7 +94,7 @@ class PairwiseAccuracy(JudgedResult):
             *("n", "n_items", "n_evaluators", "tests", "joint_tests", "rates", "summary", "ties"),
             *("notes", "provenance"),
         )
-    }
+    } | {"exact": "is_exact"}
 
     def __post_init__(self) -> None:
         k = len(self.groups)
@@ -101,6 +105,11 @@ class PairwiseAccuracy(JudgedResult):
         # Two audits that say the same are one, and are shown once.
         if self.raw == self.standardised:
             object.__setattr__(self, "standardised", self.raw)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether accuracies are exact, not known up to a bound."""
+        return not self.bound
 
     @property
     def audit(self) -> Audit:  # type: ignore[override]

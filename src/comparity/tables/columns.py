@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 from numpy.typing import NDArray
@@ -210,13 +210,20 @@ def _narrow_column(frame: Any, name: str) -> nw.Expr:
     return value.cast(nw.String).str.replace_all(r"\.0+$", "")
 
 
+class Spans(NamedTuple):
+    """Rows of a table, and the smallest and the largest number of columns."""
+
+    rows: int
+    ends: Mapping[str, tuple[float, float]]
+
+
 def check_columns(
     table: Table,
     *,
     complete: Iterable[str] = (),
     numeric: Iterable[str] = (),
     names: Iterable[str] = (),
-) -> None:
+) -> Spans:
     """Raise an error unless columns have no gaps, names are seen and scores are finite numbers.
 
     Parameters
@@ -228,6 +235,11 @@ def check_columns(
         Columns that must in addition hold finite numbers.
     names : iterable of str
         Columns that must in addition hold names of which something can be seen.
+
+    Returns
+    -------
+    Spans
+        What was seen on the way.
     """
     complete, numeric, names = list(complete), list(numeric), list(names)
     bad = {("missing", name): table.missing(name) for name in [*complete, *numeric, *names]}
@@ -238,12 +250,18 @@ def check_columns(
     counted = [
         found.cast(nw.Int64).sum().alias(f"{kind} {name}") for (kind, name), found in bad.items()
     ]
+    for name in numeric:
+        value = table.number(name)
+        counted += [value.min().alias(f"low {name}"), value.max().alias(f"high {name}")]
     totals = collect_columns(table.frame.select(nw.len().alias("rows"), *counted))
     if not totals["rows"][0]:
         raise EmptyTableError(table.name)
     for (kind, name), found in bad.items():
         if totals[f"{kind} {name}"][0]:
             raise _BROKEN[kind](table.columns[name], table.name, offenders(table, found, name))
+    ends = {name: (totals[f"low {name}"][0], totals[f"high {name}"][0]) for name in numeric}
+    numbers = {name: (float(low), float(high)) for name, (low, high) in ends.items()}
+    return Spans(int(totals["rows"][0]), numbers)
 
 
 _Broken = MissingValueError | BlankNameError | NotNumericError | NonFiniteScoreError

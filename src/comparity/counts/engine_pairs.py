@@ -1,0 +1,348 @@
+r"""Labelled items on their engine, made into a table of bins of scores: no row leaves it.
+
+A pass over the rows checks them, one counts items by group and label, and one asks for items by
+group, label and bin of score. From that table all pairs are counted with certain bounds
+(:mod:`comparity.counts.binned_pairs`). Only where the bound is above what is tolerated are the bins
+that are to blame cut into smaller ones, by a further pass over their rows alone. Bins with few rows
+are asked for item counts by score, which leaves nothing in doubt.
+
+To be exact whatever the scores, items are counted by score in ranges of neighbouring bins, one
+after the other, each of which fits into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from comparity.counts.binned_pairs import PairTable
+from comparity.counts.engine_bins import Refinement, bins_per_unit, code_bins
+from comparity.errors import ConstantLabelError, OneGroupError, OutOfRangeError, WeightError
+from comparity.tables.columns import Table, check_columns, offenders, open_table
+from comparity.tables.frames import collect_columns, text_of
+from comparity.tables.memory import current_limits
+from comparity.tables.values import LARGEST, check_groups
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+MOST_LEVELS = 256
+"""Labels with more values than these are not tabulated value by value."""
+
+MOST_BINS = 2**16
+"""Bins of scores in a first table: pairs within one of them are some 1.5e-5 of all."""
+
+MOST_WORK = 2**22
+"""Bins, times labels, times the square of the groups: what second moments cost."""
+
+FEWEST_BINS = 2**8
+
+MOST_SCORES = 2**21
+"""So many rows are asked for their scores at once."""
+
+MOST_ROUNDS = 6
+"""So often bins are cut: 65,536 smaller ones each time are below what a double can tell apart."""
+
+PEEK = 5000
+"""Rows that are looked at first: most columns with many values show them there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledRows:
+    """Checked rows on their engine, and how many items there are by label and group.
+
+    Attributes
+    ----------
+    frame : narwhals.LazyFrame
+        Columns ``label``, ``score``, ``group`` (as text) and perhaps ``weight`` and ``query``.
+    n : int
+    low, high : float
+        The smallest and the largest score.
+    groups : tuple of str
+        The groups, sorted; what marks items in no group comes last, if there are any.
+    n_named : int
+        Groups without that mark.
+    levels : ndarray of float
+        The different labels; empty where there are too many.
+    counts, weights, squares : ndarray, (labels, groups)
+        Items, sums of their weights and of these squared.
+    is_weighted : bool
+    """
+
+    frame: nw.LazyFrame[Any]
+    n: int
+    low: float
+    high: float
+    groups: tuple[str, ...]
+    n_named: int
+    levels: Floats
+    counts: Floats
+    weights: Floats
+    squares: Floats
+    is_weighted: bool
+
+    def code_rows(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Replace labels and groups of rows of a table by their codes."""
+        place = {group: code for code, group in enumerate(self.groups)}
+        level = np.searchsorted(self.levels, columns.pop("label").astype(np.float64))
+        names, which = np.unique(columns.pop("group").astype(str), return_inverse=True)
+        codes = np.array([place[name] for name in names.tolist()], dtype=np.int64)
+        return {**columns, "level": level, "group": codes[which.reshape(-1)]}
+
+
+def read_labelled_rows(
+    frame: Any, roles: dict[str, str], *, no_group: object = None
+) -> LabelledRows:
+    """Check the rows of a frame, and count them by label and group.
+
+    Parameters
+    ----------
+    frame : frame of any engine
+    roles : mapping of str to str
+        The columns that are ``label``, ``score``, ``group`` and perhaps ``weight``, ``query``.
+    no_group : optional
+        The value that marks items in no group.
+    """
+    table = open_table(frame, "items", roles)
+    numeric: list[str] = [name for name in ("label", "score", "weight") if name in roles]
+    names: list[str] = [name for name in ("group", "query") if name in roles]
+    _begin_pass(0)
+    spans = check_columns(table, numeric=numeric, names=names)
+    low, high = spans.ends["label"]
+    if low == high:
+        raise ConstantLabelError(roles["label"], text_of(low))
+    if "weight" in roles:
+        _check_weights(table, *spans.ends["weight"])
+    columns: dict[str, nw.Expr] = {name: table.number(name) for name in numeric}
+    columns |= {name: table.text(name) for name in names}
+    rows = table.frame.select(**columns)
+    seen = collect_columns(rows.select("label", "group").head(PEEK))
+    check_groups({roles["group"]: sorted(set(seen["group"].tolist()))})
+    _begin_pass(spans.rows)
+    if len(np.unique(seen["label"])) > MOST_LEVELS:
+        found = collect_columns(rows.group_by("group").agg(*_sums(roles)))
+        found["label"] = np.zeros(len(found["n"]))
+    else:
+        found = collect_columns(rows.group_by("group", "label").agg(*_sums(roles)))
+    groups, n_named = _name_groups(found["group"].tolist(), roles["group"], no_group)
+    levels = np.unique(found["label"].astype(np.float64))
+    known = LabelledRows(
+        frame=rows,
+        n=spans.rows,
+        low=spans.ends["score"][0],
+        high=spans.ends["score"][1],
+        groups=groups,
+        n_named=n_named,
+        levels=levels,
+        counts=np.zeros((len(levels), len(groups))),
+        weights=np.zeros((len(levels), len(groups))),
+        squares=np.zeros((len(levels), len(groups))),
+        is_weighted="weight" in roles,
+    )
+    _fill_counts(known, known.code_rows(found))
+    few = 1 < len(levels) <= MOST_LEVELS
+    return known if few else replace(known, levels=levels[:0])
+
+
+def _fill_counts(known: LabelledRows, found: dict[str, NDArray[Any]]) -> None:
+    place = found["level"], found["group"]
+    np.add.at(known.counts, place, found["n"].astype(np.float64))
+    for name, matrix in (("weight", known.weights), ("square", known.squares)):
+        np.add.at(matrix, place, found.get(name, found["n"]).astype(np.float64))
+
+
+def _check_weights(table: Table, low: float, high: float) -> None:
+    value = nw.col("weight")
+    if low <= 0:
+        raise WeightError(table.columns["weight"], offenders(table, value <= 0, "weight"))
+    if high > LARGEST:
+        found = offenders(table, value > LARGEST, "weight")
+        raise OutOfRangeError(table.columns["weight"], found, LARGEST)
+
+
+def _name_groups(found: list[str], column: str, no_group: object) -> tuple[tuple[str, ...], int]:
+    """Return the groups in order, what marks items in no group last."""
+    names = sorted(set(found))
+    check_groups({column: names})
+    marked = [] if no_group is None else [name for name in names if name == text_of(no_group)]
+    named = [name for name in names if name not in marked]
+    if len(named) < 2:
+        raise OneGroupError(column, named)
+    return (*named, *marked), len(named)
+
+
+def _sums(columns: Any) -> list[nw.Expr]:
+    """Return what is counted of the items of a row of a table."""
+    found = [nw.len().alias("n")]
+    if "weight" in columns:
+        weight = nw.col("weight")
+        found += [weight.sum().alias("weight"), (weight * weight).sum().alias("square")]
+    return found
+
+
+def _begin_pass(rows: int) -> None:
+    current_limits().work.begin(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TabulatedPairs:
+    """Rows, and the table of bins that was made of them.
+
+    Attributes
+    ----------
+    rows : LabelledRows
+    table : PairTable
+    is_streamed : bool
+        Whether all items are to be counted by their scores, range by range.
+    """
+
+    rows: LabelledRows
+    table: PairTable
+    is_streamed: bool = False
+
+    def parts(self) -> Iterator[PairTable]:
+        """Yield tables of rising scores, which hold all items together."""
+        if not self.is_streamed:
+            yield self.table
+            return
+        for low, high in _ranges(self.table):
+            score = nw.col("score")
+            yield _ask_scores(self.rows, self.rows.frame.filter((score >= low) & (score <= high)))
+
+
+def _ranges(table: PairTable) -> Iterator[tuple[float, float]]:
+    """Yield the ends of ranges of bins, each with as many rows as are asked for at once."""
+    part = ((np.cumsum(table.bin_sizes) - table.bin_sizes) // MOST_SCORES).astype(np.int64)
+    starts = np.flatnonzero(np.diff(part, prepend=-1))
+    for start, end in zip(starts, [*starts[1:], table.n_bins], strict=True):
+        yield float(table.low[start]), float(table.high[end - 1])
+
+
+def tabulate_pairs(
+    rows: LabelledRows, factors: list[Floats | None], tolerance: float
+) -> TabulatedPairs:
+    """Ask for items by group, label and bin of score, until too little is in doubt to matter.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        With few different labels.
+    factors : list of ndarray or None
+        What items are weighted by, (labels, groups); accuracies of all of them are bounded.
+    tolerance : float
+        The largest bound of an accuracy that is tolerated; 0 to be exact.
+    """
+    n_bins = MOST_WORK // (len(rows.levels) * len(rows.groups) ** 2)
+    n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
+    coded = rows.frame.with_columns(
+        code_bins(nw.col("score"), rows.low, rows.high, n_bins).alias("bin")
+    )
+    table = _ask_bins(rows, coded, extremes=tolerance == 0 or _look_rounded(rows))
+    for code, end in ((0, rows.low), (n_bins + 1, rows.high)):
+        own = table.code == code
+        table.low[own], table.high[own], table.single[own] = end, end, True
+    for place in range(MOST_ROUNDS):
+        # Half of what is tolerated may stay where it is; the rest is left for smaller bins.
+        chosen = _bins_to_blame(table, factors, tolerance, 2 - 0.5**place)
+        if not chosen.any():
+            break
+        sizes = table.bin_sizes[chosen]
+        if tolerance == 0 and sizes.max() <= MOST_SCORES < sizes.sum():
+            return TabulatedPairs(rows, table, is_streamed=True)
+        cut = _cut_bins(table, chosen, rows, n_bins)
+        coded = cut.apply(coded)
+        few = sizes.sum() <= MOST_SCORES
+        smaller = _ask_scores(rows, coded) if few else _ask_bins(rows, coded, extremes=True)
+        table = _put_in(table, chosen, smaller, cut)
+        if few:
+            break
+    return TabulatedPairs(rows, table)
+
+
+def _look_rounded(rows: LabelledRows) -> bool:
+    """Say whether many scores seem to be equal, so that bins may hold one score each."""
+    seen = collect_columns(rows.frame.select("score").head(PEEK))["score"]
+    return len(np.unique(seen)) < len(seen) / 2
+
+
+def _ask_bins(rows: LabelledRows, coded: nw.LazyFrame[Any], *, extremes: bool) -> PairTable:
+    """Ask for items by group, label and bin."""
+    _begin_pass(rows.n)
+    score = nw.col("score")
+    ends = [score.min().alias("low"), score.max().alias("high")] if extremes else []
+    sums = _sums(["weight"] if rows.is_weighted else [])
+    found = collect_columns(coded.group_by("group", "label", "bin").agg(*sums, *ends))
+    unknown = np.full(len(found["n"]), np.nan)
+    found = {"low": unknown, "high": unknown, **found, "code": found["bin"]}
+    return _table_of(rows, found)
+
+
+def _ask_scores(rows: LabelledRows, kept: nw.LazyFrame[Any]) -> PairTable:
+    """Ask for items by group, label and score."""
+    _begin_pass(rows.n)
+    sums = _sums(["weight"] if rows.is_weighted else [])
+    if "bin" in kept.collect_schema().names():
+        sums.append(nw.col("bin").max().alias("code"))
+    found = collect_columns(kept.group_by("group", "label", "score").agg(*sums))
+    score = found.pop("score")
+    nowhere = np.full(len(score), -1)
+    return _table_of(rows, {"code": nowhere, **found, "bin": score, "low": score, "high": score})
+
+
+def _table_of(rows: LabelledRows, found: dict[str, NDArray[Any]]) -> PairTable:
+    return PairTable.of(rows.code_rows(found), rows.groups, rows.levels)
+
+
+def _bins_to_blame(
+    table: PairTable, factors: list[Floats | None], tolerance: float, share: float
+) -> NDArray[np.bool_]:
+    """Return the bins, of those that can be cut, that leave more in doubt than is tolerated.
+
+    Bins that leave up to `share` times the tolerance in doubt, as the width of an interval, stay.
+    """
+    doubts = np.hstack([table.doubts(one) for one in factors])
+    chosen = np.zeros(table.n_bins, dtype=bool)
+    if not (doubts.sum(axis=0) / 2 > tolerance).any():
+        return chosen
+    worst = doubts.max(axis=1)
+    can_be_cut = (table.code >= 0) & (worst > 0)
+    order = np.argsort(np.where(can_be_cut, worst, 0.0), kind="stable")
+    kept = (np.cumsum(doubts[order], axis=0) <= share * tolerance).all(axis=1)
+    chosen[order[~kept]] = True
+    chosen &= can_be_cut
+    return chosen
+
+
+def _cut_bins(
+    table: PairTable, chosen: NDArray[np.bool_], rows: LabelledRows, n_bins: int
+) -> Refinement:
+    """Cut bins into smaller ones, each into as many as it has its share of the rows."""
+    sizes = table.bin_sizes[chosen]
+    pieces = np.ceil(n_bins * sizes / sizes.sum()).astype(np.int64) + 1
+    low, high, code = table.low[chosen], table.high[chosen], table.code[chosen]
+    # Where nobody asked for the ends of bins, these are the first ones, of one width.
+    width = (rows.high / 2 - rows.low / 2) / n_bins
+    first = rows.low / 2 + np.minimum(code - 1, n_bins) * width
+    start = np.where(np.isnan(low), first, low / 2)
+    scale = bins_per_unit(start, np.where(np.isnan(low), first + width, high / 2), pieces)
+    return Refinement(code, low, high, start, scale, pieces)
+
+
+def _put_in(
+    table: PairTable, chosen: NDArray[np.bool_], smaller: PairTable, cut: Refinement
+) -> PairTable:
+    """Put smaller bins in the place of those that were cut."""
+    # Between two bins that stay there is room for all smaller ones.
+    room = smaller.n_bins + 1
+    parent = np.flatnonzero(chosen)[cut.parents_of(smaller.code)]
+    inside = smaller.columns(parent * room + 1 + np.arange(smaller.n_bins))
+    before = table.columns(np.arange(table.n_bins) * room)
+    before["code"] = np.full(len(table.n), -1)
+    kept = ~chosen[table.place]
+    joined = {name: np.concatenate([before[name][kept], one]) for name, one in inside.items()}
+    return PairTable.of(joined, table.groups, table.levels)

@@ -1,0 +1,174 @@
+"""Tables of bins that an engine counts: bounds hold for all scores, and come below a tolerance.
+
+`all_pairs` is tested by the double loop of `tests/plain/all_pairs.py`; here its counts have to lie
+within the bounds of what comes out of group-bys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from comparity.counts import engine_pairs
+from comparity.counts.all_pairs import all_pairs
+from comparity.counts.binned_pairs import PairSums
+from comparity.counts.engine_bins import SPARE, code_bins
+from comparity.counts.engine_pairs import (
+    TabulatedPairs,
+    read_labelled_rows,
+    tabulate_pairs,
+)
+from comparity.errors import (
+    ConstantLabelError,
+    MissingColumnError,
+    MissingValueError,
+    NonFiniteScoreError,
+    NotNumericError,
+    OneGroupError,
+    TooManyGroupsError,
+    WeightError,
+)
+from comparity.tables.frames import collect_columns, in_memory
+from tests.conftest import ENGINES
+
+DUCKDB = ENGINES["duckdb"]
+ROLES = {"label": "y", "score": "f", "group": "g"}
+
+Scores = Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]
+
+SCORES: dict[str, Scores] = {
+    "normal": lambda f, rng: f,
+    "rounded": lambda f, rng: f.round(1),
+    "heavy tails": lambda f, rng: np.exp(3 * f),
+    "cut off": lambda f, rng: np.clip(f, -0.5, 0.5),
+    "half rounded": lambda f, rng: np.where(rng.random(len(f)) < 0.5, f.round(1), f),
+    "all equal": lambda f, rng: np.full(len(f), 3.0),
+    "next to each other": lambda f, rng: np.nextafter(1.0, 1.0 + np.sign(f)),
+    "as far apart as can be": lambda f, rng: np.sign(f) * 1.7e308 * rng.random(len(f)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _few_bins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in (("MOST_BINS", 16), ("FEWEST_BINS", 16), ("MOST_SCORES", 40)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    return
+
+
+def draw(kind: str, n: int = 300) -> dict[str, Any]:
+    rng = np.random.default_rng(7)
+    label = rng.integers(0, 3, n).astype(float)
+    score = SCORES[kind](label / 3 + rng.normal(size=n), rng)
+    # The last group has three items.
+    group = np.array(["a", "b", "tiny"], dtype=object)[np.minimum(rng.integers(0, 99, n) // 49, 2)]
+    return {"y": label, "f": score, "g": group, "w": rng.choice([0.5, 1.0, 3.0], n)}
+
+
+def tabulate(data: dict[str, Any], tolerance: float, **roles: str) -> TabulatedPairs:
+    rows = read_labelled_rows(DUCKDB(data), ROLES | roles)
+    return tabulate_pairs(rows, [None], tolerance)
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.0])
+@pytest.mark.parametrize("kind", SCORES)
+def test_exact_accuracies_lie_within_bounds_that_are_tolerated(kind: str, tolerance: float) -> None:
+    data = draw(kind)
+    weighted = {"weight": "w"} if kind == "cut off" else {}
+    table = tabulate(data, tolerance, **weighted)
+    rows = table.rows
+    sums = PairSums(rows.groups, rows.weights, rows.squares)
+    for part in table.parts():
+        sums.add(part.rows())
+    codes = np.searchsorted(rows.groups, data["g"].astype(str))
+    weights = data["w"] if weighted else None
+    for score_ties in ("disagree", "half"):
+        pairs, doubt = sums.pairs(score_ties)
+        exact = all_pairs(
+            data["y"], data["f"], codes, rows.groups, weights=weights, score_ties=score_ties
+        ).sharing
+        assert pairs.sharing.trials == pytest.approx(exact.trials, rel=1e-12)
+        off = np.abs(pairs.sharing.hits - exact.hits)
+        assert np.all(off <= doubt.hits + 1e-9)
+        assert np.all(doubt.hits <= tolerance * exact.trials + 1e-9)
+        if not tolerance:
+            assert pairs.sharing.dependent == pytest.approx(exact.dependent, rel=1e-9)
+            assert pairs.sharing.effective_items == pytest.approx(exact.effective_items)
+
+
+def test_all_scores_are_counted_range_by_range_where_they_do_not_fit_at_once() -> None:
+    assert tabulate(draw("normal"), 0.0).is_streamed
+    assert len([*tabulate(draw("normal"), 0.0).parts()]) > 5
+    assert not tabulate(draw("rounded"), 0.0).is_streamed
+
+
+def test_only_bins_to_blame_are_cut() -> None:
+    data = draw("normal")
+    coarse, fine = tabulate(data, 0.5).table, tabulate(data, 0.02).table
+    assert coarse.n_bins <= 16 + SPARE < fine.n_bins
+    # The tails of the scores are in no doubt that matters, and stay as they are.
+    for end in (0, -1):
+        assert coarse.bin_sizes[end] == fine.bin_sizes[end]
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 2.0), (0.0, 5e-324), (-1.7e308, 1.7e308), (4.0, 4.0)])
+def test_bins_keep_the_order_of_numbers(ends: tuple[float, float]) -> None:
+    low, high = ends
+    with np.errstate(over="ignore"):
+        inner = np.clip(np.linspace(low / 2, high / 2, 500) * 2, low, high)
+    values = np.sort(np.concatenate([inner, np.nextafter(inner, high), ends]))
+    frame = in_memory({"x": values})
+    import narwhals as nw
+
+    coded = frame.with_columns(code_bins(nw.col("x"), low, high, 100).alias("bin"))
+    found = collect_columns(coded)
+    order = np.argsort(found["x"], kind="stable")
+    assert np.all(np.diff(found["bin"][order]) >= 0)
+    assert found["bin"].min() == 0
+    assert found["bin"].max() == (101 if high > low else 0)
+    assert np.all(found["x"][found["bin"] == 0] == low)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "error"),
+    [
+        ("f", np.nan, MissingValueError),
+        ("f", np.inf, NonFiniteScoreError),
+        ("y", np.nan, MissingValueError),
+        ("g", None, MissingValueError),
+        ("w", 0.0, WeightError),
+        ("w", -1.0, WeightError),
+    ],
+)
+def test_rows_that_cannot_be_counted_are_refused(column: str, value: Any, error: Any) -> None:
+    data = draw("normal", 60)
+    data[column][3] = value
+    with pytest.raises(error, match="4"):
+        read_labelled_rows(DUCKDB(data), {**ROLES, "weight": "w"})
+
+
+def test_words_one_group_one_label_ids_and_unknown_columns_are_refused() -> None:
+    data = draw("normal", 80)
+    words = {**data, "f": np.array(["high"] * 80, dtype=object)}
+    ids = {**data, "g": np.arange(80).astype(str).astype(object)}
+    for odd, error in (
+        (words, NotNumericError),
+        ({**data, "g": np.array(["a"] * 80, dtype=object)}, OneGroupError),
+        ({**data, "y": np.ones(80)}, ConstantLabelError),
+        (ids, TooManyGroupsError),
+    ):
+        with pytest.raises(error):
+            read_labelled_rows(DUCKDB(odd), ROLES)
+    with pytest.raises(MissingColumnError):
+        read_labelled_rows(DUCKDB(data), {**ROLES, "score": "nowhere"})
+
+
+def test_labels_with_many_values_are_not_tabulated() -> None:
+    data = draw("normal", 600)
+    many = {**data, "y": np.arange(600.0)}
+    assert not len(read_labelled_rows(DUCKDB(many), ROLES).levels)
+    late = {**data, "y": np.where(np.arange(600) < 500, 0.0, np.arange(600.0))}
+    assert len(read_labelled_rows(DUCKDB(late), ROLES).levels) == 101

@@ -1,0 +1,185 @@
+"""Audits of tables that stay on their engine say what audits in memory say, up to their bound.
+
+Audits in memory are tested by double loops, published numbers and other packages.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from comparity.counts import engine_pairs
+from comparity.errors import OptionError
+from comparity.pairwise import on_engine
+from comparity.pairwise.audit import audit_file, audit_frame
+from comparity.pairwise.result import PairwiseAccuracy
+from comparity.results.result import read_result
+from comparity.tables.memory import MemoryLimits
+from tests.conftest import ENGINES
+
+COLUMNS = {"label": "y", "score": "f", "sensitive": "g"}
+ALL = ("cross-group", "within-group", "marginal", "symmetric")
+
+
+def draw(n: int = 900, n_levels: int = 4, seed: int = 3) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, n_levels, n).astype(float)
+    group = rng.integers(0, 3, n)
+    score = label / 3 + rng.normal(size=n) - 0.2 * (group == 1)
+    names = np.array(["a", "b", "none"], dtype=object)[group]
+    return {"y": label, "f": score.round(2), "g": names, "w": rng.choice([0.5, 1.0, 2.0], n)}
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Let nothing be collected that an engine can count, by few bins."""
+    monkeypatch.setattr(on_engine, "MOST_COLLECTED", 0)
+    for name, value in (("MOST_BINS", 64), ("FEWEST_BINS", 64), ("MOST_SCORES", 100)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    return monkeypatch
+
+
+def both(data: dict[str, Any], **choices: Any) -> tuple[PairwiseAccuracy, PairwiseAccuracy]:
+    """Return the audit by the engine, and that in memory."""
+    choices = {**COLUMNS, **choices}
+    kept = audit_frame(ENGINES["duckdb"](data), **choices)
+    return kept, audit_frame(ENGINES["pyarrow"](data), **choices)
+
+
+CASES: list[dict[str, Any]] = [
+    {},
+    {"no_group": "none", "notions": ALL},
+    {"weight": "w", "score_ties": "half"},
+    {"alpha": 0.1, "margin": 0.3},
+]
+
+
+@pytest.mark.parametrize("choices", CASES)
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_exact_audits_are_those_in_memory(
+    few: pytest.MonkeyPatch, n_levels: int, choices: dict[str, Any]
+) -> None:
+    kept, known = both(draw(n_levels=n_levels), tolerance=0, **choices)
+    assert kept.is_exact
+    assert "accuracies are exact" in " ".join(kept.audit.notes)
+    found, expected = ({**one.to_dict()} for one in (kept, known))
+    assert_alike(_without_notes(found), _without_notes(expected))
+
+
+@pytest.mark.parametrize("choices", CASES)
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_bounds_cover_what_is_known_in_memory(
+    few: pytest.MonkeyPatch, n_levels: int, choices: dict[str, Any]
+) -> None:
+    kept, known = both(draw(n_levels=n_levels), tolerance=0.02, **choices)
+    assert 0 < kept.bound <= 0.02
+    assert np.all(np.abs(kept.matrix - known.matrix) <= kept.bound)
+    assert abs(kept.overall - known.overall) <= kept.bound
+    assert kept.overall_interval.low <= known.overall_interval.low
+    assert kept.overall_interval.high >= known.overall_interval.high
+    for audit, exact in ((kept.raw, known.raw), (kept.standardised, known.standardised)):
+        for test, same in zip(audit.tests, exact.tests, strict=True):
+            assert (test.null, test.n) == (same.null, same.n)
+            assert test.standard_error >= same.standard_error
+            assert test.p_value >= same.p_value
+            assert min(test.equivalence_p, 0.5) >= min(same.equivalence_p, 0.5)
+            wide, narrow = test.interval(0.9), same.interval(0.9)
+            assert wide.low <= narrow.low
+            assert wide.high >= narrow.high
+        for rate, one in zip(audit.rates, exact.rates, strict=True):
+            assert rate.interval.low <= one.interval.low
+            assert rate.interval.high >= one.interval.high
+
+
+def test_a_bound_is_told_in_words_in_json_and_read_back(few: pytest.MonkeyPatch) -> None:
+    kept, known = both(draw(), tolerance=0.02)
+    written = json.loads(json.dumps(kept.to_dict()))
+    assert (written["bound"], written["exact"]) == (kept.bound, False)
+    assert known.to_dict()["exact"]
+    assert read_result(written).to_dict() == kept.to_dict()
+    told = " ".join(str(kept).split())
+    assert "bins of scores. Every accuracy is within 0.0" in told
+    assert "of the exact one, for certain" in told
+
+
+def _without_notes(content: Any) -> Any:
+    """Leave out what says how pairs were counted."""
+    if isinstance(content, dict):
+        return {
+            name: _without_notes(one)
+            for name, one in content.items()
+            if name not in {"notes", "provenance"}
+        }
+    return [_without_notes(one) for one in content] if isinstance(content, list) else content
+
+
+def assert_alike(found: Any, expected: Any) -> None:
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        found, expected = [*found.values()], [*expected.values()]
+    if isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, two in zip(found, expected, strict=True):
+            assert_alike(one, two)
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [{"continuous": True}, {"cluster": ("w",)}, {"query": "w"}, {"pair_weight": "difference"}],
+)
+def test_single_items_are_counted_in_memory_or_refused(
+    few: pytest.MonkeyPatch, choice: dict[str, Any]
+) -> None:
+    data = draw()
+    if "continuous" in choice:
+        data["g"] = np.arange(len(data["y"])) % 50.0
+    kept, known = both(data, **choice)
+    assert np.array_equal(kept.matrix, known.matrix, equal_nan=True)
+    few.setattr(on_engine, "current_limits", lambda: MemoryLimits(memory=1))
+    with pytest.raises(OptionError, match="900 rows do not fit into memory"):
+        both(data, **choice)
+
+
+def test_labels_of_many_values_are_not_standardised_beyond_memory(few: pytest.MonkeyPatch) -> None:
+    data = draw(n_levels=40)
+    kept, known = both(data, tolerance=0)
+    assert kept.standardised.finding == known.standardised.finding
+    few.setattr(on_engine, "current_limits", lambda: MemoryLimits(memory=1))
+    kept, known = both(data, tolerance=0)
+    assert kept.matrix == pytest.approx(known.matrix, abs=1e-12)
+    assert kept.raw.finding == known.raw.finding
+    assert (kept.finding, kept.exit_status) == ("undecided", 3)
+    assert "band the labels into at most 20 grades" in kept.tests[0].reason
+    assert np.isnan(kept.tests[0].gap)
+
+
+def test_labels_without_end_are_refused_beyond_memory(few: pytest.MonkeyPatch) -> None:
+    data = draw()
+    data["y"] = np.arange(900.0)
+    kept, known = both(data)
+    assert np.array_equal(kept.matrix, known.matrix)
+    few.setattr(on_engine, "current_limits", lambda: MemoryLimits(memory=1))
+    with pytest.raises(OptionError, match="labels in grades"):
+        both(data)
+
+
+def test_files_are_counted_alike(few: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    data = draw()
+    known_rows = ENGINES["pyarrow"](data)
+    for name in ("items.csv", "items.parquet"):
+        duckdb.execute(f"copy (select * from known_rows) to '{tmp_path / name}'")
+        kept = audit_file(tmp_path / name, **COLUMNS, tolerance=0)
+        known = audit_frame(known_rows, **COLUMNS)
+        assert kept.matrix == pytest.approx(known.matrix, abs=1e-12)
+        assert [test.p_value for test in kept.tests] == pytest.approx(
+            [test.p_value for test in known.tests]
+        )
