@@ -58,10 +58,10 @@ def write_parts(folder: Path, n: int, kind: str) -> list[str]:
 def run_audit(paths: list[str], memory: str, tolerance: float) -> dict[str, object]:
     """Audit all pairs as the command does."""
     from comparity.pairwise.audit import audit_file
-    from comparity.tables.memory import limited
-    from comparity.tables.parts import join_parts
+    from comparity.tables.file_parts import join_parts
+    from comparity.tables.memory import limit_memory
 
-    with limited(memory):
+    with limit_memory(memory):
         found = audit_file(
             join_parts(paths), label="y", score="score", sensitive="g", tolerance=tolerance
         )

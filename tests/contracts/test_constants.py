@@ -37,6 +37,7 @@ NOT_DECIDING = {
         counts.engine_pairs.MOST_LEVELS counts.engine_pairs.MOST_ROUNDS
         counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
         pairwise.on_engine.BYTES_PER_ROW pairwise.on_engine.MOST_COLLECTED
+        pairwise.query_items.MOST_ROWS
         counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS

@@ -15,7 +15,7 @@ import pytest
 
 from comparity.counts import engine_pairs
 from comparity.errors import OptionError
-from comparity.pairwise import on_engine
+from comparity.pairwise import on_engine, query_items
 from comparity.pairwise.audit import audit_file, audit_frame
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.result import read_result
@@ -32,7 +32,8 @@ def draw(n: int = 900, n_levels: int = 4, seed: int = 3) -> dict[str, Any]:
     group = rng.integers(0, 3, n)
     score = label / 3 + rng.normal(size=n) - 0.2 * (group == 1)
     names = np.array(["a", "b", "none"], dtype=object)[group]
-    return {"y": label, "f": score.round(2), "g": names, "w": rng.choice([0.5, 1.0, 2.0], n)}
+    weight, query = rng.choice([0.5, 1.0, 2.0], n), rng.integers(0, 60, n)
+    return {"y": label, "f": score.round(2), "g": names, "w": weight, "q": query}
 
 
 @pytest.fixture
@@ -96,6 +97,25 @@ def test_bounds_cover_what_is_known_in_memory(
             assert rate.interval.high >= one.interval.high
 
 
+QUERIES: list[dict[str, Any]] = [
+    {},
+    {"average": "queries", "notions": ALL[:3], "no_group": "none"},
+    {"weight": "w", "score_ties": "half"},
+    {"weight": "w", "average": "queries"},
+]
+
+
+@pytest.mark.parametrize("choices", QUERIES)
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_queries_are_counted_part_by_part(
+    few: pytest.MonkeyPatch, n_levels: int, choices: dict[str, Any]
+) -> None:
+    few.setattr(query_items, "MOST_ROWS", 250)
+    kept, known = both(draw(n_levels=n_levels), query="q", **choices)
+    assert "counted in 4 parts of the queries" in " ".join(kept.audit.notes)
+    assert_alike(_without_notes(kept.to_dict()), _without_notes(known.to_dict()))
+
+
 def test_a_bound_is_told_in_words_in_json_and_read_back(few: pytest.MonkeyPatch) -> None:
     kept, known = both(draw(), tolerance=0.02)
     written = json.loads(json.dumps(kept.to_dict()))
@@ -134,7 +154,7 @@ def assert_alike(found: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize(
     "choice",
-    [{"continuous": True}, {"cluster": ("w",)}, {"query": "w"}, {"pair_weight": "difference"}],
+    [{"continuous": True}, {"cluster": ("w",)}, {"pair_weight": "difference"}],
 )
 def test_single_items_are_counted_in_memory_or_refused(
     few: pytest.MonkeyPatch, choice: dict[str, Any]

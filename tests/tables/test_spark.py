@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from comparity.counts import engine_pairs
 from comparity.counts.decision_rows import count_decisions
 from comparity.counts.decision_sets import decision_table
 from comparity.counts.judged_rows import count_comparisons
 from comparity.errors import MixedEnginesError, UnknownItemError
+from comparity.pairwise import on_engine, query_items
+from comparity.pairwise.audit import audit_frame as audit_pairs
 from tests.conftest import ENGINES
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -96,10 +99,32 @@ def differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
     assert ours.counts.tolist() == theirs.counts.tolist()
 
 
-def test_spark_counts_like_every_other_engine(spark: Any) -> None:
+def all_pairs_are_counted_from_bins(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_engine, "MOST_COLLECTED", 0)
+    monkeypatch.setattr(query_items, "MOST_ROWS", 30)
+    for name, value in (("MOST_BINS", 8), ("FEWEST_BINS", 8), ("MOST_SCORES", 12)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    rows = [
+        (float(i % 2), i * 37 % 101 / 7 + i % 2, "ab"[i * 13 % 5 > 2], f"q{i % 9}")
+        for i in range(60)
+    ]
+    names = ["y", "f", "g", "q"]
+    known = ENGINES["polars"](columns(rows, " ".join(names)))
+    choices: dict[str, Any] = {"label": "y", "score": "f", "sensitive": "g"}
+    exact = audit_pairs(known, **choices)
+    for tolerance in (0.05, 0.0):
+        found = audit_pairs(spark.createDataFrame(rows, names), **choices, tolerance=tolerance)
+        assert found.bound <= tolerance
+        assert abs(found.matrix - exact.matrix).max() <= found.bound
+    found = audit_pairs(spark.createDataFrame(rows, names), **choices, query="q")
+    assert (found.matrix == audit_pairs(known, **choices, query="q").matrix).all()
+
+
+def test_spark_counts_like_every_other_engine(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, since Spark takes long to start and each worker that has a test starts it."""
     counts_are_those_of_polars(spark)
     decisions_are_counted(spark)
     errors_have_counts_but_no_rows(spark)
     items_elsewhere_do_not_travel(spark)
     differences_of_decisions_are_those_of_pandas(spark)
+    all_pairs_are_counted_from_bins(spark, monkeypatch)

@@ -110,6 +110,33 @@ def name_sums(
     return AllPairs(sharing=sharing, score_ties=ties)
 
 
+def add_pairs(one: AllPairs | None, two: AllPairs) -> AllPairs:
+    """Add up pairs of the same cells that share no query.
+
+    Parameters
+    ----------
+    one, two : AllPairs
+        Clustered by queries; nothing may be the first.
+    """
+    if one is None:
+        return two
+    parts = (one.sharing, two.sharing)
+    names = ("trials", "hits", "dependent", "own", "half_hits", "n_clusters")
+    sums = {name: getattr(parts[0], name) + getattr(parts[1], name) for name in names}
+    uses = sum(_squared_uses(part) for part in parts)
+    sharing = replace(
+        one.sharing, **sums, effective_items=evenness(sums["trials"], np.asarray(uses))
+    )
+    return AllPairs(sharing=sharing, score_ties=one.score_ties + two.score_ties)
+
+
+def _squared_uses(sharing: Sharing) -> Floats:
+    """Return the sum over items of their squared uses, by cell."""
+    effective = sharing.effective_items
+    none = np.zeros_like(effective)
+    return np.divide((2 * sharing.trials) ** 2, effective, out=none, where=effective > 0)
+
+
 def cells_of(groups: Sequence[str]) -> tuple[Cell, ...]:
     """Return all K * K cells; the group of the better item changes slowest."""
     return tuple(Cell(better, worse) for better in groups for worse in groups)

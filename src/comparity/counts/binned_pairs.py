@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from comparity.counts.all_pairs import AllPairs, cells_of, name_sums
 from comparity.counts.kernels.binned import (
     PARTS,
-    Rows,
+    BinnedRows,
     Swept,
     doubt_by_bin,
     nothing_met,
@@ -123,7 +123,7 @@ class PairSums:
     >>> sums = PairSums(("a",), weights, weights)
     >>> one = np.ones(3)
     >>> level, alone = np.array([0, 1, 1]), np.zeros(3, dtype=np.int64)
-    >>> sums.add(Rows(np.array([0, 0, 1]), level, alone, one, one, np.zeros(3, dtype=bool)))
+    >>> sums.add(BinnedRows(np.array([0, 0, 1]), level, alone, one, one, np.zeros(3, dtype=bool)))
     >>> pairs, doubt = sums.pairs("disagree")
     >>> pairs.sharing.hits / pairs.sharing.trials, doubt.bound(pairs.sharing.cells)
     (array([0.75]), 0.25)
@@ -140,7 +140,7 @@ class PairSums:
         self._squares_met = nothing_met(*weights.shape)
         self._squares_swept = nothing_swept(len(groups), products=False)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: BinnedRows) -> None:
         """Add rows whose scores are all above those of the rows before."""
         _sweep(rows, *_others(self.weights), self._met, self._swept)
         if self.is_weighted:
@@ -295,7 +295,7 @@ class PairTable:
         sums = {"n": self.n, "weight": self.weight, "square": self.square}
         return found | {name: one for name, one in sums.items() if one is not None}
 
-    def rows(self, factors: Floats | None = None, *, counted: bool = False) -> Rows:
+    def rows(self, factors: Floats | None = None, *, counted: bool = False) -> BinnedRows:
         """Return the rows, items weighing `factors` (labels, groups) times what they do.
 
         If they are `counted`, each weighs one.
@@ -306,7 +306,7 @@ class PairTable:
             each = factors[self.level, self.group]
             weight, square = weight * each, square * each**2
         codes = (self.place, self.level, self.group)
-        return Rows(*codes, weight, square, self.single[self.place])
+        return BinnedRows(*codes, weight, square, self.single[self.place])
 
     def doubts(self, factors: Floats | None = None) -> Floats:
         """Return by which share of its pairs each bin leaves each cell in doubt, (bins, cells)."""
@@ -318,8 +318,8 @@ class PairTable:
         return np.divide(found, trials, out=np.zeros_like(found), where=trials > 0)
 
 
-def keep_groups(rows: Rows, n_groups: int) -> Rows:
+def keep_groups(rows: BinnedRows, n_groups: int) -> BinnedRows:
     """Return the rows of the first groups."""
     kept = rows.group < n_groups
     columns: list[Any] = [column[kept] for column in rows]
-    return Rows(*columns)
+    return BinnedRows(*columns)

@@ -111,7 +111,7 @@ def read_labelled_rows(
     table = open_table(frame, "items", roles)
     numeric: list[str] = [name for name in ("label", "score", "weight") if name in roles]
     names: list[str] = [name for name in ("group", "query") if name in roles]
-    _begin_pass(0)
+    begin_pass(0)
     spans = check_columns(table, numeric=numeric, names=names)
     low, high = spans.ends["label"]
     if low == high:
@@ -123,7 +123,7 @@ def read_labelled_rows(
     rows = table.frame.select(**columns)
     seen = collect_columns(rows.select("label", "group").head(PEEK))
     check_groups({roles["group"]: sorted(set(seen["group"].tolist()))})
-    _begin_pass(spans.rows)
+    begin_pass(spans.rows)
     if len(np.unique(seen["label"])) > MOST_LEVELS:
         found = collect_columns(rows.group_by("group").agg(*_sums(roles)))
         found["label"] = np.zeros(len(found["n"]))
@@ -185,7 +185,8 @@ def _sums(columns: Any) -> list[nw.Expr]:
     return found
 
 
-def _begin_pass(rows: int) -> None:
+def begin_pass(rows: int) -> None:
+    """Tell whoever shows progress that a pass over rows begins."""
     current_limits().work.begin(rows)
 
 
@@ -272,7 +273,7 @@ def _look_rounded(rows: LabelledRows) -> bool:
 
 def _ask_bins(rows: LabelledRows, coded: nw.LazyFrame[Any], *, extremes: bool) -> PairTable:
     """Ask for items by group, label and bin."""
-    _begin_pass(rows.n)
+    begin_pass(rows.n)
     score = nw.col("score")
     ends = [score.min().alias("low"), score.max().alias("high")] if extremes else []
     sums = _sums(["weight"] if rows.is_weighted else [])
@@ -284,7 +285,7 @@ def _ask_bins(rows: LabelledRows, coded: nw.LazyFrame[Any], *, extremes: bool) -
 
 def _ask_scores(rows: LabelledRows, kept: nw.LazyFrame[Any]) -> PairTable:
     """Ask for items by group, label and score."""
-    _begin_pass(rows.n)
+    begin_pass(rows.n)
     sums = _sums(["weight"] if rows.is_weighted else [])
     if "bin" in kept.collect_schema().names():
         sums.append(nw.col("bin").max().alias("code"))

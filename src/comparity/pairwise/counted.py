@@ -30,7 +30,7 @@ class CountedPairs:
     Where items have weights, or pairs weigh by their label difference, `unweighted` says how many
     there are. Where every query counts alike, `recount` counts it once in rows, in columns or in
     the whole, and `singles` says how many pairs there are by cell, and how many of them tie.
-    Where rates were evened out by the distances of labels, `expected` is what distances explain.
+    Where rates were adjusted for the distances of labels, `expected` is what distances explain.
     Where pairs were counted from a table, `doubt` says what that leaves open.
     """
 
@@ -84,7 +84,7 @@ class CountedPairs:
         return divide_hits(self.of(self.sharing.hits, parts), self.of(self.sharing.trials, parts))
 
     def reason_against(self, standard_error: float, cells: Sequence[Cell]) -> str:
-        """Say why a gap between cells that were evened out is not trusted; nothing where it is."""
+        """Say why a gap between adjusted cells is not trusted; nothing where it is."""
         if self.expected is None:
             return ""
         return self.expected.reason_against(

@@ -99,7 +99,7 @@ class EngineItems(ABC):
     def group_sizes(self) -> dict[str, int]:
         """Items of each group; of weighted items how many of equal weight would be as good."""
         weights, squares = self.weights
-        sizes = [_worth(weights[:, code], squares[:, code]) for code in range(len(self.groups))]
+        sizes = [worth(weights[:, code], squares[:, code]) for code in range(len(self.groups))]
         return dict(zip(self.groups, sizes, strict=True))
 
     @abstractmethod
@@ -115,7 +115,8 @@ class EngineItems(ABC):
         """Say how pairs were counted, and how exactly."""
 
 
-def _worth(weights: Matrix, squares: Matrix) -> int:
+def worth(weights: Matrix, squares: Matrix) -> int:
+    """Return how many items of equal weight would be as good as those with these sums."""
     square = float(squares.sum())
     return int(round(float(weights.sum()) ** 2 / square, 6)) if square > 0 else 0
 
@@ -162,7 +163,7 @@ class TabulatedItems(EngineItems):
             return 0
         better, worse = slice(held[1][0] + 1, None), slice(held[0][-1])
         return min(
-            _worth(weights[levels, columns], squares[levels, columns])
+            worth(weights[levels, columns], squares[levels, columns])
             for levels, columns in ((better, above), (worse, below))
         )
 

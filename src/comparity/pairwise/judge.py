@@ -115,7 +115,7 @@ def _audit_standardised(
 
 
 def _count_weighted(weighted: Items, options: PairwiseOptions, overlap: Overlap) -> CountedPairs:
-    """Count weighted items, evened out unless counted shares balance labels exactly."""
+    """Count weighted items, adjusted for distances unless counted shares balance labels exactly."""
     if overlap.kind == "table" or weighted.query is not None:
         return count_pairs(weighted, options, numbered=False)
     assert isinstance(weighted, LabelledItems), "engines count shares"
@@ -269,7 +269,7 @@ def _ties(counted: CountedPairs, items: Items, options: PairwiseOptions, finding
         if counted.expected is None:
             scored = count_pairs(items, options, other, numbered=False)
         else:
-            assert isinstance(items, LabelledItems), "engines even nothing out"
+            assert isinstance(items, LabelledItems), "engines adjust for no distances"
             scored = count_evened(items, options, other)
         judged = _judge_tests(scored, items, replace(options, score_ties=other))
         changes = overall_finding(judged) != finding

@@ -11,6 +11,7 @@ from comparity.counts.overlap import MOST_LEVELS
 from comparity.errors import OptionError
 from comparity.pairwise.engine_items import EngineItems, tabulate_items
 from comparity.pairwise.options import PairwiseForm
+from comparity.pairwise.query_items import PartitionedItems
 from comparity.tables.frames import n_rows, of_engine, stays_on_engine
 from comparity.tables.memory import current_limits
 
@@ -25,8 +26,8 @@ def items_on_engine(frame: Any, form: PairwiseForm) -> EngineItems | None:
     """Return the checked items of a table that stays on its engine, or nothing.
 
     Rows are counted in memory where they are few, where they fit and labels have so many values
-    that they are standardised item by item, and where single items are asked for: queries,
-    clusters, an attribute that is a number, pairs that weigh by the difference of their labels.
+    that they are standardised item by item, and where single items are asked for: clusters, an
+    attribute that is a number, pairs that weigh by the difference of their labels.
 
     Raises
     ------
@@ -48,9 +49,12 @@ def items_on_engine(frame: Any, form: PairwiseForm) -> EngineItems | None:
         raise OptionError(name, found, [other, "more memory", "a random sample of rows"], why)
     roles = {"label": form.label, "score": form.score, "group": form.sensitive}
     roles |= {"weight": form.weight} if form.weight else {}
+    roles |= {"query": form.query} if form.query else {}
     items = read_labelled_rows(frame, roles, no_group=form.no_group)
     if not 2 <= len(items.levels) <= MOST_LEVELS and fits:
         return None
+    if form.query:
+        return PartitionedItems(items)
     if not len(items.levels):
         why = f"such labels are counted in memory, and {rows:,} rows do not fit"
         allowed = ["labels in grades", "more memory", "a random sample of rows"]
@@ -62,8 +66,6 @@ def _choice_for_memory(form: PairwiseForm) -> tuple[str, object, str] | None:
     """Return a choice that no engine counts by, what was chosen, and what engines can do."""
     if form.continuous:
         return "continuous", True, "groups"
-    if form.query:
-        return "query", form.query, "no queries"
     if form.cluster:
         return "cluster", form.cluster, "no clusters"
     if form.pair_weight != "equal":

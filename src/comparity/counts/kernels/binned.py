@@ -24,8 +24,8 @@ PARTS = 6
 """Trials, certain or half hits, and ties of an item, each as the better item and as the worse."""
 
 
-class Rows(NamedTuple):
-    """Rows of a table, in the order of bins, then of labels.
+class BinnedRows(NamedTuple):
+    """BinnedRows of a table, in the order of bins, then of labels.
 
     Attributes
     ----------
