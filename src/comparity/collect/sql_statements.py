@@ -27,7 +27,7 @@ _ME = bindparam("me", type_=sa.Integer)
 _PAIR_COLUMNS = (PAIRS.c.id, PAIRS.c.booklet, PAIRS.c.left_item, PAIRS.c.right_item)
 
 
-def _answered(pair: Any, scope: Any) -> Any:
+def _has_answer(pair: Any, scope: Any) -> Any:
     return sa.exists(ANSWERS.c.pair).where(ANSWERS.c.pair == pair, ANSWERS.c.scope == scope)
 
 
@@ -61,7 +61,7 @@ _IS_RATED = sa.or_(PRACTICE.c.expected == HIGH, PRACTICE.c.expected == LOW)
 _OPEN_PRACTICE = (
     sa.select(*_PAIR_COLUMNS, ASSIGNMENTS.c.public_id)
     .select_from(PRACTICE.join(PAIRS, PAIRS.c.id == PRACTICE.c.id).outerjoin(ASSIGNMENTS, _MINE))
-    .where(~_answered(PAIRS.c.id, _ME))
+    .where(~_has_answer(PAIRS.c.id, _ME))
     .order_by(PRACTICE.c.place)
     .limit(AHEAD)
 )
@@ -90,7 +90,7 @@ STATEMENTS: dict[str, sa.Executable] = {
     # saw it the first time, and none that the judge has judged in another booklet.
     "open pairs": sa.select(*_PAIR_COLUMNS, ASSIGNMENTS.c.public_id)
     .select_from(PAIRS.outerjoin(ASSIGNMENTS, _MINE))
-    .where(PAIRS.c.booklet == bindparam("booklet"), ~_answered(PAIRS.c.id, 0))
+    .where(PAIRS.c.booklet == bindparam("booklet"), ~_has_answer(PAIRS.c.id, 0))
     .where(
         sa.exists(BOOKLET.c.id).where(BOOKLET.c.id == bindparam("booklet"), BOOKLET.c.holder == _ME)
     )
@@ -100,12 +100,12 @@ STATEMENTS: dict[str, sa.Executable] = {
     # Pairs that come back are counted where the judge saw, or is yet to see, the first one.
     "booklet size": sa.select(sa.func.count())
     .select_from(PAIRS)
-    .where(PAIRS.c.booklet == bindparam("booklet"), ~_answered(PAIRS.c.id, 0))
+    .where(PAIRS.c.booklet == bindparam("booklet"), ~_has_answer(PAIRS.c.id, 0))
     .where(
         sa.or_(
             _IS_NEW,
             _answered_by_me(PAIRS.c.repeats),
-            sa.and_(PAIRS.c.repeats.is_not(None), ~_answered(PAIRS.c.repeats, 0)),
+            sa.and_(PAIRS.c.repeats.is_not(None), ~_has_answer(PAIRS.c.repeats, 0)),
         )
     ),
     "fresh booklet": _FREE.where(BOOKLET.c.holder.is_(None)),
@@ -138,7 +138,7 @@ STATEMENTS: dict[str, sa.Executable] = {
         .where(JUDGMENTS.c.assignment == ASSIGNMENTS.c.id)
         .scalar_subquery()
         .label("turn"),
-        _answered(PAIRS.c.id, 0).label("is_answered"),
+        _has_answer(PAIRS.c.id, 0).label("is_answered"),
         sa.exists(JUDGMENTS.c.id)
         .where(JUDGMENTS.c.judge == _ME, JUDGMENTS.c.client_id == bindparam("client_id"))
         .label("is_repeated"),
@@ -163,7 +163,7 @@ STATEMENTS: dict[str, sa.Executable] = {
     "unanswered": sa.select(sa.func.count())
     .select_from(PAIRS)
     .where(PAIRS.c.booklet == bindparam("booklet"), PAIRS.c.repeats.is_(None))
-    .where(~_answered(PAIRS.c.id, 0)),
+    .where(~_has_answer(PAIRS.c.id, 0)),
     "consent": _CHANGE.values(consented_at=bindparam("now")),
     "pass check": _CHANGE.values(passed_at=bindparam("now")),
     "fail check": _CHANGE.values(tries=PROGRESS.c.tries - 1),

@@ -74,7 +74,7 @@ def create_store(address: str | Path, study: StudyDescription, items: Items, *, 
     where = str(address)
     if not is_postgresql(where) and Path(where).exists():
         raise StudyExistsError(where)
-    with _owning(where) as engine:
+    with _open_as_owner(where) as engine:
         if _has_study(engine):
             raise StudyExistsError(hide_password(where))
         try:
@@ -90,7 +90,7 @@ def create_store(address: str | Path, study: StudyDescription, items: Items, *, 
 
 
 @contextmanager
-def _owning(address: str) -> Iterator[sa.Engine]:
+def _open_as_owner(address: str) -> Iterator[sa.Engine]:
     """Yield an engine with all rights; say where there is no database that it could be of."""
     try:
         engine = owner_engine(address)
@@ -125,7 +125,7 @@ class Store:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        with _owning(address) as engine:
+        with _open_as_owner(address) as engine:
             if not _has_study(engine):
                 raise NoStudyError(hide_password(address), "a database without one")
             if select_version(engine, address) != VERSION:

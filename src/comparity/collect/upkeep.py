@@ -179,7 +179,7 @@ def _insert_booklets(
             n_items=len(items),
             sensitive={name: [one[name] for one in groups] for name in study.sensitive},
             scores=None if study.score is None else [one.score for one in items],
-            given=[(place[a], place[b]) for a, b in _decided(connection)],
+            given=[(place[a], place[b]) for a, b in _decided_pairs(connection)],
             rng=_generator(study, "pairs", wave),
         )
     known = _known_items(connection, "attention")
@@ -221,7 +221,7 @@ def _times_drawn(connection: sa.Connection) -> dict[int, int]:
     return {int(row[0]): int(row[1]) for row in connection.execute(query.group_by(item))}
 
 
-def _decided(connection: sa.Connection) -> list[tuple[int, int]]:
+def _decided_pairs(connection: sa.Connection) -> list[tuple[int, int]]:
     """Return the answers that stand and are no ties, better item first."""
     pair, judgment = schema.PAIR.c, schema.JUDGMENT.c
     query = (

@@ -138,7 +138,7 @@ def audit_chosen(
     if not ((chance > 0) & (chance <= 1)).all():
         found = float(chance[~((chance > 0) & (chance <= 1))][0])
         raise OptionError("probability", found, ["chances above 0 and at most 1"])
-    judged = _judged(rows, items, options, sensitive, 1 / chance)
+    judged = _count_weighted(rows, items, options, sensitive, 1 / chance)
     families = [one.family(options) for one in judged]
     tests, further, finding = judge_families(families, options, n=raw.n, n_items=raw.n_items)
     chosen = int(((rows["how"] == CHOSEN) & ~rows["tied"].astype(bool)).sum())
@@ -175,7 +175,7 @@ def _ties_change(
     return judge_families(families, other, n=raw.n, n_items=raw.n_items)[2] != finding
 
 
-def _judged(
+def _count_weighted(
     rows: Columns,
     items: Columns,
     options: ComparativeOptions,

@@ -106,15 +106,15 @@ class OpenState:
     @property
     def evaluators_known(self) -> bool:
         """Whether the judgments say who made them."""
-        return self._kept(WITH_EVALUATORS) == "true"
+        return self._stored_choice(WITH_EVALUATORS) == "true"
 
-    def _kept(self, name: str) -> str | None:
+    def _stored_choice(self, name: str) -> str | None:
         found = self.file.execute("SELECT value FROM choice WHERE name = ?", (name,)).fetchone()
         return None if found is None else str(found[0])
 
     def keep(self, name: str, value: str) -> None:
         """Remember a fact about the study; refuse another than the first one."""
-        known = self._kept(name)
+        known = self._stored_choice(name)
         if known is not None and known != value:
             raise StateChangedError(self.path, name, known, value)
         if known is None:

@@ -138,7 +138,7 @@ def new_rows(state: sqlite3.Connection, comparisons: Columns) -> CodedJudgments:
         evaluator = _evaluator_codes(state, comparisons["evaluator"])
     rows = CodedJudgments(sides[0], sides[1], evaluator, comparisons["tied"].astype(bool))
     if "mark" in comparisons:
-        return rows[_unmarked(state, comparisons["mark"])]
+        return rows[_mark_new_ids(state, comparisons["mark"])]
     columns = np.column_stack([rows.pair, rows.evaluator, rows.outcome])
     return rows[_times_before(columns) >= _known_times(state, rows)]
 
@@ -162,7 +162,7 @@ def _evaluator_codes(state: sqlite3.Connection, names: NDArray[Any]) -> Codes:
     return np.array([known[one] for one in texts], dtype=np.int64)
 
 
-def _unmarked(state: sqlite3.Connection, ids: NDArray[Any]) -> NDArray[np.bool_]:
+def _mark_new_ids(state: sqlite3.Connection, ids: NDArray[Any]) -> NDArray[np.bool_]:
     """Say of which ids the state knows nothing, each for the first time, and remember them.
 
     Of a million ids two have the same 64 bits of a hash with probability 3e-8.

@@ -110,11 +110,11 @@ def section(result: GateResult) -> Section:
                 findings=tuple(check.finding for check in result.checks),
             ),
         ),
-        lists={"What stops the change": list(_stopping(stopping))} if stopping else {},
+        lists={"What stops the change": list(_failed_hypotheses(stopping))} if stopping else {},
     )
 
 
-def _stopping(checks: list[CheckedAudit]) -> Iterator[str]:
+def _failed_hypotheses(checks: list[CheckedAudit]) -> Iterator[str]:
     """Yield the hypotheses that fail, with their numbers: what a log of a run must say."""
     for check in checks:
         whole, *tests = cases(check)

@@ -123,7 +123,7 @@ def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials
     ('exact unconditional', 0.65, True)
     """
     if not first.trials or not second.trials:
-        return _no_test(first, second, null, "none", _absent(first, what))
+        return _no_test(first, second, null, "none", _why_absent(first, what))
     if min(first.trials, second.trials) >= LARGE and _rarest(first, second) >= COMMON:
         return compare_rates_wald(first, second, null=null)
     pivot, pooled = ExactPivot(first, second), (first + second).rate
@@ -176,7 +176,7 @@ def compare_rates_wald(first: Tally, second: Tally, *, null: str) -> GapTest:
     (0.0687, 0.467)
     """
     if not first.trials or not second.trials:
-        return _no_test(first, second, null, "Wald z", _absent(first, "trials"))
+        return _no_test(first, second, null, "Wald z", _why_absent(first, "trials"))
     variance = _variance(first) + _variance(second)
     if not variance:
         reason = "both rates are 0 or 1, so the observed rates show no variance"
@@ -238,7 +238,7 @@ def _variance(tally: Tally) -> float:
     return tally.rate * (1 - tally.rate) / tally.trials
 
 
-def _absent(first: Tally, what: str) -> str:
+def _why_absent(first: Tally, what: str) -> str:
     return f"there are no {what} behind the {'second' if first.trials else 'first'} rate"
 
 

@@ -117,7 +117,7 @@ def numbers_of(
     log: JudgeLog, answers: Answers, makers: list[str], asked: list[str]
 ) -> dict[str, LeanNumber]:
     """Return numbers of the answers in which those of enough prompts differ, for every judge."""
-    return _independent(
+    return _drop_dependent(
         {
             name: one
             for name, one in known_numbers(answers, makers, asked).items()
@@ -137,7 +137,7 @@ def _differ_often(log: JudgeLog, difference: Floats) -> bool:
     )
 
 
-def _independent(numbers: Mapping[str, LeanNumber], answers: Answers) -> dict[str, LeanNumber]:
+def _drop_dependent(numbers: Mapping[str, LeanNumber], answers: Answers) -> dict[str, LeanNumber]:
     """Leave out numbers that those before them give, within every pair."""
     kept: dict[str, LeanNumber] = {}
     for name, number in numbers.items():

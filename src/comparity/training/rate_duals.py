@@ -171,9 +171,9 @@ def follow_line(base: Floats, slope: Floats, positive: Flags, group: Flags) -> F
     where = -base[flips] / slope[flips]
     gained = np.where(slope[flips] > 0, 1, -1)
     chosen = base > 0
-    right = np.sum(chosen == positive) + _running(gained * np.where(positive[flips], 1, -1))
+    right = np.sum(chosen == positive) + _running_sums(gained * np.where(positive[flips], 1, -1))
     rates = [
-        (chosen[members].sum() + _running(gained * members[flips])) / members.sum()
+        (chosen[members].sum() + _running_sums(gained * members[flips])) / members.sum()
         for members in (~group, group)
     ]
     ends = np.concatenate([[0.0], where, [2 * where.max(initial=0.0) or 1.0]])
@@ -184,7 +184,7 @@ def follow_line(base: Floats, slope: Floats, positive: Flags, group: Flags) -> F
     return Frontier(middle[long], right[long] / len(base), np.array(rates)[:, long])
 
 
-def _running(changes: NDArray[np.int64]) -> Floats:
+def _running_sums(changes: NDArray[np.int64]) -> Floats:
     """Return running sums that begin with 0."""
     return np.concatenate([[0.0], np.cumsum(changes)])
 

@@ -92,7 +92,7 @@ def train_file(
     ready = _prepare(rows, form, bound)
     tell(f"Read {len(rows):,} rows to train on and {len(others):,} to audit.")
     if form.adjust is not None:
-        check_adjustable(form.adjust, bound, ready.items, **_predicted(form))
+        check_adjustable(form.adjust, bound, ready.items, **_prediction_choice(form))
     kind = _kind(form)
     steps = form.steps if kind.from_nothing else min(form.steps, WITHOUT_GOAL)
     free = choices_of(goal=None, steps=steps, **task)
@@ -101,8 +101,10 @@ def train_file(
     audited = _audit(before, others, form, options)
     share = f"{audited.accuracy.overall:.3f} of all pairs in the right order"
     tell(f"Without a goal: {audited.finding}, {share}.")
-    fresh = fresh_rows(others.features, others.items(form, before), bound, **_predicted(form))
-    simple = simple_moves(plain, ready, rows.features, bound, **_predicted(form))
+    fresh = fresh_rows(
+        others.features, others.items(form, before), bound, **_prediction_choice(form)
+    )
+    simple = simple_moves(plain, ready, rows.features, bound, **_prediction_choice(form))
     scores = {adjust: others.moved(before, one) for adjust, one in simple.items()}
     doing = "Training" if form.adjust is None else "Moving scores of groups"
     tell(f"{_tell_shift(fresh, scores)}{doing} for {' and '.join(form.goal)} ...")
@@ -135,7 +137,7 @@ def _tell_shift(fresh: FreshRows, moved: Mapping[str, Floats]) -> str:
     )
 
 
-def _predicted(form: TrainForm) -> dict[str, bool]:
+def _prediction_choice(form: TrainForm) -> dict[str, bool]:
     return {"predicted": form.task == "regression"}
 
 

@@ -177,7 +177,7 @@ def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
 def read_chosen(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield what a reward model, or a judge, made of a chosen and a rejected answer."""
     for row in _unroll(record):
-        yield _chosen(row, source)
+        yield _read_chosen(row, source)
 
 
 def _unroll(record: Record) -> Iterator[Record]:
@@ -192,7 +192,7 @@ def _unroll(record: Record) -> Iterator[Record]:
         yield {**{name: cell for name, cell in record.items() if name not in lists}, **row}
 
 
-def _chosen(record: Record, source: Source) -> Judgment:
+def _read_chosen(record: Record, source: Source) -> Judgment:
     texts = [_last_message(record.get(name)) for name in ("chosen", "rejected")]
     for side, name in enumerate(("text_chosen", "text_rejected")):
         texts[side] = texts[side] or _last_message(record.get(name))
