@@ -212,6 +212,22 @@ def test_the_questionnaire_is_asked_once_after_work_and_survives_anonymising(sit
         assert [json.loads(one) for one in said.scalars()] == [{"thinking": 7}]
 
 
+@study(questionnaire=True, each=2, judges=2)
+def test_erasing_a_judge_erases_their_questionnaire_and_ratings(site: Site, tmp_path: Path) -> None:
+    for thinking in "73":
+        visitor = site.visitor()
+        for _ in range(2):
+            visitor.press("/judgment", outcome=thinking)
+        visitor.press("/questionnaire", thinking=thinking)
+    site.store.erase_judge("judge 1", now=site.now)
+    export_study(site.store, tmp_path / "out")
+    said = read_csv(tmp_path / "out/questionnaire.csv")
+    assert [(one["evaluator"], one["answer"]) for one in said] == [("judge 2", "3")]
+    assert {one["rating"] for one in read_csv(tmp_path / "out/ratings.csv")} == {"3"}
+    events = [one for one in rows(site.store, schema.EVENT) if one.kind == "questionnaire"]
+    assert [json.loads(one.detail) for one in events] == [{"thinking": 3}]
+
+
 @study(task="both", judges=8)
 def test_raters_and_comparers_see_their_own_question_and_no_secret(site: Site) -> None:
     seen = Counter()

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from limits import parse
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,8 +18,10 @@ from comparity.collect.safety import (
     ITEM_POLICY,
     MOST_BYTES,
     POLICY,
+    SWEEP,
     Gatekeeper,
     Limits,
+    MovingWindows,
     SafeHeaders,
     check_origin,
     check_secret,
@@ -164,3 +169,24 @@ def test_the_policy_lets_nothing_in_from_elsewhere_and_no_inline_script() -> Non
     assert "unsafe" not in POLICY
     assert "script" not in ITEM_POLICY
     assert ITEM_POLICY.startswith("sandbox;")
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 40), st.sampled_from("ab")), max_size=60),
+    st.integers(1, 4),
+)
+def test_a_window_lets_in_so_many_in_any_stretch_of_time(
+    asked: list[tuple[float, str]], most: int
+) -> None:
+    now = 0.0
+    windows = MovingWindows(clock=lambda: now)
+    limit = parse(f"{most}/10 seconds")
+    let_in: list[tuple[float, str]] = []
+    for wait, who in asked:
+        now += wait
+        recent = [at for at, sender in let_in if sender == who and at > now - 10]
+        assert windows.test(limit, "judge", who) == (len(recent) < most)
+        assert windows.hit(limit, "judge", who) == (len(recent) < most)
+        if len(recent) < most:
+            let_in.append((now, who))
+    assert len(windows) <= len({who for at, who in let_in if at > now - 10 - SWEEP - 40})

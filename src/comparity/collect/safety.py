@@ -10,7 +10,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -20,6 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 if TYPE_CHECKING:
+    from limits import RateLimitItem
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,6 +50,8 @@ FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
 MOST_BYTES = 16_384
 MOST_FIELDS = 40
+SWEEP = 60.0
+"""Seconds after which senders are forgotten who sent nothing lately."""
 MOST_KNOWN = 100_000
 
 
@@ -204,6 +210,60 @@ class Limits:
     login: str = "5/minute"
 
 
+class MovingWindows:
+    """Times of what was let in, by whom it was sent, as far back as a limit looks.
+
+    The memory of the package ``limits`` starts a thread for nearly every request, to forget what is
+    old; here that is done by the next request of the same sender, and for all once a minute.
+
+    Parameters
+    ----------
+    clock : callable
+        Returns seconds that never run backwards.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: dict[tuple[str, ...], deque[float]] = {}
+        self._lock = threading.Lock()
+        self._swept = clock()
+        self._longest = 0.0
+
+    def __len__(self) -> int:
+        """Return how many senders are remembered."""
+        return len(self._times)
+
+    def hit(self, limit: RateLimitItem, *sender: str) -> bool:
+        """Count a request, if it is within the limit; say whether it is."""
+        with self._lock:
+            recent, now = self._recent(limit, sender)
+            if len(recent) >= limit.amount:
+                return False
+            recent.append(now)
+            self._times[sender] = recent
+            return True
+
+    def test(self, limit: RateLimitItem, *sender: str) -> bool:
+        """Say whether another request would be within the limit."""
+        with self._lock:
+            return len(self._recent(limit, sender)[0]) < limit.amount
+
+    def _recent(self, limit: RateLimitItem, sender: tuple[str, ...]) -> tuple[deque[float], float]:
+        now, window = self._clock(), float(limit.get_expiry())
+        self._longest = max(self._longest, window)
+        if now - self._swept > SWEEP:
+            self._swept = now
+            old = [one for one, times in self._times.items() if times[-1] <= now - self._longest]
+            for one in old:
+                del self._times[one]
+        recent = self._times.get(sender, deque())
+        while recent and recent[0] <= now - window:
+            recent.popleft()
+        if not recent:
+            self._times.pop(sender, None)
+        return recent, now
+
+
 class Gatekeeper:
     """Counts requests, and refuses those beyond the limits with status 429.
 
@@ -213,10 +273,8 @@ class Gatekeeper:
 
     def __init__(self, limits: Limits) -> None:
         from limits import parse
-        from limits.storage import MemoryStorage
-        from limits.strategies import MovingWindowRateLimiter
 
-        self._windows = MovingWindowRateLimiter(MemoryStorage())
+        self._windows = MovingWindows()
         self._judge = parse(limits.judge)
         self._stranger = parse(limits.stranger)
         self._join = parse(limits.join)
