@@ -56,7 +56,7 @@ FAR = 10.0
 """Gain of a step beyond which it tells nothing of the curvature at the maximum."""
 LONGEST = 1.0
 """Step of any parameter at most."""
-PART = 0.02
+PART = 0.05
 """Steps for differences of slopes, in standard errors."""
 
 
@@ -215,7 +215,8 @@ class LotLikelihood:
         self.precision = np.concatenate([precision.ravel(), ties, [SPREAD_SD**-2]])
         self.centre = np.zeros(self.size)
         self.centre[: self.n_own : self.n_numbers + 1] = SHARPNESS
-        self.scores, self._means = np.zeros(data.items[-1]), np.zeros((len(data.sign), OF_EACH))
+        self.scores, self.spread = np.zeros(data.items[-1]), START
+        self._means = np.zeros((len(data.sign), OF_EACH))
 
     @property
     def start(self) -> Floats:
@@ -244,7 +245,7 @@ class LotLikelihood:
             *(data.items, data.lots, data.pairs, data.bounds, judged, scales),
             *(self._sites, (value, in_spread, means, scores)),
         )
-        self.scores, self._means = scores, means
+        self.scores, self.spread, self._means = scores, spread, means
         return float(value.sum()), self._by_lot(means, in_spread)
 
     def _by_lot(self, slopes: Floats, in_spread: Floats) -> Floats:
@@ -279,7 +280,9 @@ class LotLikelihood:
         for place, k in enumerate(self.with_ties.tolist(), self.n_own):
             tied = data.tied[self._of_evaluator[k]]
             found[place, place] += len(tied) * tied.mean() * (1 - tied.mean())
-        found[-1, -1] += len(slopes) * slopes[:, -1].var()
+        # Level at zero, so that what it falls by on the way there tells of the curvature; half way.
+        to_zero = -2 * slopes[:, -1].sum() / self.spread if self.spread else 0.0
+        found[-1, -1] += max(len(slopes) * slopes[:, -1].var(), to_zero)
         return found
 
     def posterior(self, point: Floats) -> tuple[float, Floats, Floats]:
@@ -292,10 +295,13 @@ class LotLikelihood:
     def curvature(self, point: Floats, gradient: Floats, steps: Floats) -> Floats:
         """Return the negative Hessian, by differences of gradients."""
         columns = np.empty((self.size, self.size))
+        # In sharpness and spread the likelihood is skewed, so they are moved both ways.
+        skewed = {*range(0, self.n_own, self.n_numbers + 1), self.size - 1}
         for place, step in enumerate(steps.tolist()):
-            moved = point.copy()
-            moved[place] += step
-            columns[place] = (gradient - self.posterior(moved)[1]) / step
+            moved = step * np.eye(1, self.size, place)[0]
+            ahead = self.posterior(point + moved)[1]
+            behind = self.posterior(point - moved)[1] if place in skewed else 2 * gradient - ahead
+            columns[place] = (behind - ahead) / (2 * step)
         return (columns + columns.T) / 2
 
 

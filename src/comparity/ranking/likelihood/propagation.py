@@ -31,7 +31,7 @@ STILL = 1e-4
 MOST_STEPS = 30
 NEAR = 0.3
 """Distance from the mode, in SDs, that is near enough for points about it."""
-APART, NOTHING, MOST_POINTS = 0.4, 16.0, 96
+APART, NOTHING, MOST_POINTS = 0.35, 16.0, 128
 """Distance of points, the fall of a logarithm beyond which nothing is left, and points at most."""
 OF_EACH = 6
 """Means of each judgment."""
