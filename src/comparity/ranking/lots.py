@@ -61,7 +61,7 @@ PART = 0.05
 
 
 def _even_nodes() -> tuple[Floats, Floats]:
-    """Return points at even distances with a variance of one, and logarithms of their shares."""
+    """Return points at even distances, of variance one, and logarithms of their shares."""
     nodes = np.linspace(-FURTHEST, FURTHEST, SCALES)
     shares = np.exp(-(nodes**2) / 2)
     shares /= shares.sum()
@@ -215,15 +215,9 @@ class LotLikelihood:
         self.precision = np.concatenate([precision.ravel(), ties, [SPREAD_SD**-2]])
         self.centre = np.zeros(self.size)
         self.centre[: self.n_own : self.n_numbers + 1] = SHARPNESS
+        self.start = np.append(self.centre[:-1], START)
         self.scores, self.spread = np.zeros(data.items[-1]), START
         self._means = np.zeros((len(data.sign), OF_EACH))
-
-    @property
-    def start(self) -> Floats:
-        """A point to begin at."""
-        point = self.centre.copy()
-        point[-1] = START
-        return point
 
     def split(self, point: Floats) -> tuple[Floats, Floats, float]:
         """Return sharpness and worth of each evaluator, log ties, and the spread."""
