@@ -45,6 +45,10 @@ def _leave_late(seen: int) -> None:
     while os.read(seen, 1) != bytes([signal.SIGINT]):
         pass
     time.sleep(PATIENCE)
+    # What an engine spilled that does not look up would stay.
+    memory = sys.modules.get("comparity.tables.memory")
+    if memory is not None:
+        memory.remove_folders()
     if sys.stderr is not None and sys.stderr.isatty():
         os.write(sys.stderr.fileno(), SHOW_CURSOR.encode())
     os._exit(INTERRUPTED)

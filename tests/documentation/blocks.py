@@ -71,6 +71,9 @@ NOT_RUN = {
         "docs/validity.md",
         "$ python -m tests.validity",
     ): "tests/validity/test_validity.py runs worlds",
+    ("docs/scale.md", "comparity separation"): "it reads tables of millions of rows, and a cluster",
+    ("docs/scale.md", "export SPARK_HOME"): "it starts a cluster; test_spark_cluster.py does, too",
+    ("docs/scale.md", "export PYSPARK_SUBMIT_ARGS"): "it needs that cluster",
 }
 """Blocks that no test runs, by page and beginning, each with the reason."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +15,22 @@ from comparity.counts import engine_pairs
 from comparity.counts.decision_rows import count_decisions
 from comparity.counts.decision_sets import decision_table
 from comparity.counts.judged_rows import count_comparisons
-from comparity.errors import MixedEnginesError, UnknownItemError
+from comparity.errors import (
+    FileAccessError,
+    MissingExtraError,
+    MixedEnginesError,
+    NoSparkError,
+    OptionError,
+    SparkFormatError,
+    SparkUnreachableError,
+    UnknownItemError,
+    UnreadableFileError,
+)
 from comparity.pairwise import on_engine, query_items
 from comparity.pairwise.audit import audit_frame as audit_pairs
+from comparity.ranking.judgments import judgments_from_frames
+from comparity.tables.frames import collect_columns
+from comparity.tables.spark import SparkTable, spark_session
 from tests.conftest import ENGINES
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -34,6 +50,8 @@ def spark() -> Iterator[Any]:
     sql = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
+    changed = pytest.MonkeyPatch()
+    changed.setenv("PYSPARK_PYTHON", sys.executable)
     session = (
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -45,6 +63,7 @@ def spark() -> Iterator[Any]:
     )
     yield session
     session.stop()
+    changed.undo()
 
 
 def tables(spark: Any) -> tuple[Any, Any]:
@@ -120,7 +139,60 @@ def all_pairs_are_counted_from_bins(spark: Any, monkeypatch: pytest.MonkeyPatch)
     assert (found.matrix == audit_pairs(known, **choices, query="q").matrix).all()
 
 
-def test_spark_counts_like_every_other_engine(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def judgments_are_those_of_polars(spark: Any) -> None:
+    found = judgments_from_frames(tables(spark)[0], evaluator="judge", tied="tie")
+    polars = ENGINES["polars"](columns(JUDGED, "better worse judge tie"))
+    expected = judgments_from_frames(polars, evaluator="judge", tied="tie")
+    for name in ("better", "worse", "items", "evaluator", "evaluators", "tied"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+
+
+def files_are_read_by_spark_as_they_are_written(folder: Path) -> None:
+    text = folder / "rows.csv"
+    text.write_text('\ufeffid, group,n\n007,"a, ""b""",\nNA,None,1.50\n', encoding="utf-8")
+    (folder / "bad.parquet").write_bytes(b"PAR1 nothing PAR1")
+    (folder / "odd.csv").write_text("a,b\n1,2\n3\n")
+    (folder / "rows.delta").mkdir()
+    with spark_session("local[1]"):
+        found = collect_columns(SparkTable(str(text)).read())
+        assert found["id"].tolist() == ["007", "NA"]
+        assert found["group"].tolist() == ['a, "b"', "None"]
+        assert found["n"].tolist() == [None, "1.50"]
+        for name, error, words in (
+            ("none.parquet", FileAccessError, "none.parquet"),
+            ("no_such_table", FileAccessError, "no_such_table"),
+            ("bad.parquet", UnreadableFileError, "bad.parquet"),
+            ("rows.delta", SparkFormatError, "delta"),
+        ):
+            place = name if "." not in name else str(folder / name)
+            with pytest.raises(error, match=words):
+                collect_columns(SparkTable(place).read())
+        with pytest.raises(UnreadableFileError, match=r"odd\.csv"):
+            collect_columns(SparkTable(str(folder / "odd.csv")).read())
+
+
+def test_spark_that_is_not_there_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for master in (f"spark://{address}", f"sc://{address}"):
+            with pytest.raises(SparkUnreachableError, match="refused"), spark_session(master):
+                pass
+    with pytest.raises(OptionError, match="spark://host:7077"), spark_session("http://host"):
+        pass
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NoSparkError, match="Java was not found"), spark_session("local[1]"):
+        pass
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(MissingExtraError, match="pyspark"), spark_session("local[1]"):
+        pass
+
+
+def test_spark_counts_like_every_other_engine(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One test, since Spark takes long to start and each worker that has a test starts it."""
     counts_are_those_of_polars(spark)
     decisions_are_counted(spark)
@@ -128,3 +200,5 @@ def test_spark_counts_like_every_other_engine(spark: Any, monkeypatch: pytest.Mo
     items_elsewhere_do_not_travel(spark)
     differences_of_decisions_are_those_of_pandas(spark)
     all_pairs_are_counted_from_bins(spark, monkeypatch)
+    judgments_are_those_of_polars(spark)
+    files_are_read_by_spark_as_they_are_written(tmp_path)

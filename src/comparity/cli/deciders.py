@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.limits import show_progress
+from comparity.cli.limits import TableFiles, show_progress
 from comparity.cli.options import (
     INPUT_FILE,
     Command,
@@ -22,6 +22,7 @@ from comparity.cli.options import (
 from comparity.judges.options import JudgesOptions
 from comparity.relative.options import BridgeForm, RatersForm, RelativeForm
 from comparity.results.options import declared_choices
+from comparity.tables.spark import SparkTable
 
 if TYPE_CHECKING:
     from comparity.results.result import Result
@@ -53,6 +54,10 @@ def relative_options(command: Command) -> Command:
 def take_bridge(choices: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a bridge out of those of the command; nothing without ``--on``."""
     given = {name: choices.pop(name) for name in ("on", *OWN) if name in choices}
+    if isinstance(given.get("on"), SparkTable):
+        raise click.UsageError(
+            "a bridge (--on) is built in memory; it cannot be used with --spark."
+        )
     if given and "on" not in given:
         first = BRIDGE[next(iter(given))].option
         raise click.UsageError(f"--{first} belongs to a bridge: name the other file with --on.")
@@ -132,9 +137,11 @@ Example:
     relative_options,
     plot="Draw the gaps, or the raters' heat map.",
     epilog=EXAMPLE,
+    large=True,
+    spark=True,
     short_help="Compare two decision makers by group, without labels.",
 )
-@click.argument("file", type=INPUT_FILE)
+@click.argument("file", cls=TableFiles, file=INPUT_FILE)
 @click.option(
     "--on",
     type=INPUT_FILE,

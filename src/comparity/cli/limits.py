@@ -13,6 +13,7 @@ import click
 
 from comparity.tables.file_parts import find_parts, is_pattern, join_parts
 from comparity.tables.memory import current_limits, limit_memory
+from comparity.tables.spark import SparkTable, spark_session
 
 if TYPE_CHECKING:
     from rich.progress import Task
@@ -35,6 +36,19 @@ LIMITS = (
 )
 """Options of commands that read tables larger than memory."""
 
+SPARK = click.option(
+    "--spark",
+    metavar="ADDRESS",
+    is_eager=True,
+    help="Read tables on Spark, at spark://host:7077 or sc://host.",
+)
+"""Option of commands whose rows can stay on a cluster."""
+
+
+def is_on_spark(ctx: click.Context) -> bool:
+    """Say whether tables of this call are on Spark; what was not given has a value of click's."""
+    return isinstance(ctx.params.get("spark"), str)
+
 
 class TableFiles(click.Argument):
     """One table in one or several files; with ``--glob`` also in those that fit a pattern.
@@ -56,9 +70,15 @@ class TableFiles(click.Argument):
         """Return a path, or several that are one table."""
         if not value:
             return super().type_cast_value(ctx, value)
-        return join_parts([self._part(ctx, word) for word in value])
+        parts = [self._part(ctx, word) for word in value]
+        if is_on_spark(ctx) and len(parts) > 1:
+            raise click.UsageError("on Spark one folder or pattern names all files.", ctx)
+        return join_parts(parts)
 
     def _part(self, ctx: click.Context, word: Any) -> Any:
+        if is_on_spark(ctx):
+            # Patterns are for Spark to follow.
+            return SparkTable(os.fspath(word))
         if is_pattern(os.fspath(word)):
             if not ctx.params.get("glob"):
                 told = f"{word!r} is no file but a pattern; --glob reads all files that fit."
@@ -68,10 +88,15 @@ class TableFiles(click.Argument):
 
 
 def take_limits(given: dict[str, Any]) -> AbstractContextManager[object]:
-    """Take the limits out of the options of a command; without any, nothing is limited."""
+    """Take the limits, and where Spark is, out of the options of a command."""
     memory, spill = given.pop("memory", None), given.pop("spill", None)
     given.pop("glob", None)
-    return limit_memory(memory, spill) if memory or spill else nullcontext()
+    master = given.pop("spark", None)
+    if not master:
+        return limit_memory(memory, spill) if memory or spill else nullcontext()
+    if memory or spill:
+        raise click.UsageError("--memory and --spill are about this machine, not about --spark.")
+    return spark_session(master)
 
 
 def show_progress(doing: str) -> AbstractContextManager[object]:

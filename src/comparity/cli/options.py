@@ -25,9 +25,10 @@ from comparity.cli.covers import (
     write_plot,
     write_rows,
 )
-from comparity.cli.limits import LIMITS, show_progress, take_limits
+from comparity.cli.limits import LIMITS, SPARK, is_on_spark, show_progress, take_limits
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
+from comparity.tables.spark import SparkTable
 
 if TYPE_CHECKING:
     from comparity.reports.cover import Cover
@@ -97,6 +98,8 @@ class NamedFile(click.Path):
         ctx: click.Context | None,
     ) -> Any:
         """Return the path, unless what is written here has been named before."""
+        if ctx is not None and is_on_spark(ctx) and not self.written:
+            return SparkTable(os.fspath(value))
         path = super().convert(value, param, ctx)
         assert isinstance(path, Path), path
         if ctx is None or param is None:
@@ -299,6 +302,7 @@ def command(
     example: str = "",
     drops: bool = True,
     large: bool = False,
+    spark: bool = False,
     **about: Any,
 ) -> Callable[[Callable[..., Result]], click.Command]:
     """Make a command of a function that takes files and choices and returns a result.
@@ -318,6 +322,8 @@ def command(
         Whether rows of its files can be dropped where a value is missing.
     large : bool
         Whether its tables may be larger than memory.
+    spark : bool
+        Whether its tables may be on Spark.
     **about
         Of :func:`click.command`: ``epilog``, ``short_help``.
     """
@@ -343,8 +349,9 @@ def command(
         draw = [click.option("--plot", type=OUTPUT_FILE, help=plot)] if plot else []
         draw.append(click.option("--csv", type=OUTPUT_FILE, help="Write the main table as CSV."))
         add = partial(choice_options, options=options) if isinstance(options, type) else options
-        drop = [DROP_MISSING] if files and drops else []
-        combine(run, add, *drop, *(LIMITS if large else ()), *draw, output_options, cover_options)
+        read = [DROP_MISSING] if files and drops else []
+        read += [*(LIMITS if large else ()), *([SPARK] if spark else ())]
+        combine(run, add, *read, *draw, output_options, cover_options)
         run.__dict__["__click_params__"] += files
         if example:
             about["epilog"] = example_text(example)

@@ -52,6 +52,7 @@ PLAN_PLOT = "Draw power against size (PNG, SVG or PDF)."
     doing="counting decisions",
     example="separation decisions.csv --label hired --prediction model --sensitive sex",
     large=True,
+    spark=True,
     short_help="Equal error rates in all groups, from labels.",
 )
 @click.argument("file", cls=TableFiles, file=INPUT_FILE)
@@ -73,9 +74,11 @@ def separation(file: Path, **choices: Any) -> Result:
     doing="counting selections",
     plot="Draw the impact ratios of the finest groups.",
     example="impact applicants.csv --selected hired --sensitive sex,race --html impact.html",
+    large=True,
+    spark=True,
     short_help="Selection rate of each group, and its ratio to the highest.",
 )
-@click.argument("file", type=INPUT_FILE)
+@click.argument("file", cls=TableFiles, file=INPUT_FILE)
 def impact(file: Path, **choices: Any) -> Result:
     """Compute impact ratios: the selection rate of each group divided by the highest one.
 
@@ -98,6 +101,7 @@ def impact(file: Path, **choices: Any) -> Result:
         "    --evaluator judge"
     ),
     large=True,
+    spark=True,
     short_help="Equal agreement with judges, from judged pairs.",
 )
 @click.argument("comparisons", cls=TableFiles, file=INPUT_FILE)
@@ -259,13 +263,10 @@ def _plan_tasks(**choices: Any) -> Result:
     return plan_tasks(**choices)
 
 
-for name, one in (
-    ("separation", _plan_separation),
-    ("comparative", _plan_comparative),
-    ("rank", _plan_rank),
-    ("tasks", _plan_tasks),
-):
-    plan.add_command(one, name)
+plan.add_command(_plan_separation, "separation")
+plan.add_command(_plan_comparative, "comparative")
+plan.add_command(_plan_rank, "rank")
+plan.add_command(_plan_tasks, "tasks")
 
 
 @click.command(
@@ -299,7 +300,6 @@ def gate(
     Exit status: 0 passed, 1 an audit is violated, 2 bad input (a policy that cannot be understood,
     an audit that cannot be made), 3 an audit that must decide is undecided.
     """
-    # Imported here so that --help loads neither numpy nor an engine.
     from comparity.gate.check import check
     from comparity.gate.policy import read_policy
     from comparity.gate.section import audit_lines, junit_xml, sarif_json
@@ -365,9 +365,11 @@ def _rank_options(command: Command) -> Command:
     doing="ranking",
     plot="Draw the evaluators' biases (.png, .svg, .pdf).",
     epilog=EXAMPLE,
+    large=True,
+    spark=True,
     short_help="Biases of evaluators, and the bias-adjusted ranking.",
 )
-@click.argument("comparisons", type=INPUT_FILE)
+@click.argument("comparisons", cls=TableFiles, file=INPUT_FILE)
 @click.option("--items", type=INPUT_FILE, help="One row for each item: id, groups.")
 def rank(
     comparisons: Path, items: Path | None = None, plot_scores: Path | None = None, **choices: Any
@@ -381,7 +383,6 @@ def rank(
     Exit status: 2 for bad input; otherwise 0, or with --score that of the audit: 0 within the
     margin, 1 violated, 3 undecided.
     """
-    # Imported here so that --help loads neither numpy nor an engine.
     from comparity.ranking.rank import rank_files
 
     sensitive, model = choices.get("sensitive"), choices["model"]

@@ -122,9 +122,11 @@ def _metrics_options(command: Command) -> Command:
         "    --privileged male --select\n"
         "metrics pay.csv --label wage --prediction model --sensitive sex --regression"
     ),
+    large=True,
+    spark=True,
     short_help="Thirty published metrics, and the few to report.",
 )
-@click.argument("file", type=INPUT_FILE)
+@click.argument("file", cls=TableFiles, file=INPUT_FILE)
 def metrics(
     file: Path, select: bool, classes: bool, regression: bool, study: bool, **choices: Any
 ) -> Result:

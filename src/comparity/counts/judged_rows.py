@@ -41,10 +41,10 @@ from comparity.tables.columns import (
     with_keys,
     with_places,
 )
-from comparity.tables.files import move_items
 from comparity.tables.frames import (
     Columns,
     collect_columns,
+    move_items,
     n_rows,
     open_frame,
     stays_on_engine,

@@ -36,7 +36,7 @@ from comparity.inference.ratios import impact_ratio, ratio_limits
 from comparity.results.options import shows
 from comparity.tables.columns import BLANKS, Table, check_columns, check_sensitive, open_table
 from comparity.tables.features import as_array, named_attributes
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import file_facts, read_table
 from comparity.tables.frames import Columns, collect_columns, text_of
 from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import binary, check_lengths, factorise, numbers, rows_of
@@ -153,8 +153,7 @@ def _count_rows(rows: nw.LazyFrame[Any], table: Table) -> Columns:
 def audit_file(path: str | Path, **choices: Any) -> ImpactRatios:
     """Return the impact ratios of a file; `choices` as in :func:`audit_frame`."""
     found = audit_frame(read_table(path), **choices)
-    file = {"name": Path(path).name, "sha256": file_sha256(path)}
-    return found.with_provenance({"files": [file]})
+    return found.with_provenance({"files": file_facts(path)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from comparity.metrics.result import MetricValue, Scorecard, Selection
 from comparity.results.options import provenance, shows
 from comparity.tables.columns import open_table
 from comparity.tables.features import as_array, check_apart, named_attributes, placed_features
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import file_facts, read_table
 from comparity.tables.frames import collect_columns, text_of
 from comparity.tables.typing import Attributes, Column, Matrix
 from comparity.tables.values import (
@@ -323,7 +323,7 @@ def _card_of_rows(frame: Any, form: MetricsForm) -> Scorecard:
 def metrics_file(path: str | Path, **choices: Any) -> Scorecard:
     """Work out the metrics of a file; `choices` as in :func:`metrics_frame`."""
     card = metrics_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    files = file_facts(path)
     data = {**card.provenance["data"], "files": files}
     return replace(card, provenance={**card.provenance, "data": data})
 

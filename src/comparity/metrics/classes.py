@@ -22,7 +22,7 @@ from comparity.reports.plots import draw
 from comparity.reports.sections import Grid, Section, percent, several
 from comparity.results.options import provenance, shows
 from comparity.tables.features import as_array, check_apart
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import file_facts, read_table
 from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups
 
@@ -153,7 +153,7 @@ def class_metrics_frame(frame: Any, **choices: Any) -> ClassMetrics:
 def class_metrics_file(path: str | Path, **choices: Any) -> ClassMetrics:
     """Work out the metrics of a file; `choices` as in :func:`class_metrics_frame`."""
     found = class_metrics_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    files = file_facts(path)
     data = {**found.provenance["data"], "files": files}
     return replace(found, provenance={**found.provenance, "data": data})
 

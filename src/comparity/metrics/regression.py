@@ -38,7 +38,7 @@ from comparity.metrics.regression_result import ErrorGap, GroupError, Regression
 from comparity.results.options import provenance, shows
 from comparity.tables.columns import labelled_columns
 from comparity.tables.features import as_array, check_apart
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import file_facts, read_table
 from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import bounded_numbers, check_groups, check_lengths, group_codes
 
@@ -105,7 +105,7 @@ def regression_frame(frame: Any, **choices: Any) -> RegressionMetrics:
 def regression_file(path: str | Path, **choices: Any) -> RegressionMetrics:
     """Compare errors in a file; `choices` as in :func:`regression_frame`."""
     found = regression_frame(read_table(path), **choices)
-    files = [{"name": Path(path).name, "sha256": file_sha256(path)}]
+    files = file_facts(path)
     data = {**found.provenance["data"], "files": files}
     return replace(found, provenance={**found.provenance, "data": data})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from comparity.errors import (
     UnknownItemError,
 )
 from comparity.ranking.names import check_seen, code_names, item_names
+from comparity.tables.coded_columns import Brought, CodedText, bring_columns
 from comparity.tables.frames import collect_columns, is_frame, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read
 from comparity.tables.values import as_array, check_lengths, factorise, group_codes, rows_of
@@ -190,7 +191,7 @@ def judgments_from_frames(
     """
     shared = dict(clusters or {})
     named = (evaluator, tied, seat, *shared.values())
-    columns = columns_of(comparisons, "comparisons", [better, worse, *named])
+    columns = columns_of(comparisons, "comparisons", [better, worse, *named], bring=bring_columns)
     check_outcome_read(comparisons, first=better, second=worse, read=named)
     both = _join_columns(columns[better], columns[worse])
     codes, names = factorise(both)
@@ -202,7 +203,7 @@ def judgments_from_frames(
     else:
         known = item_names(columns_of(items, "items", [item])[item], item)
     place = {name: position for position, name in enumerate(known)}
-    position = np.array([place.get(name, -1) for name in names], dtype=np.int64)[codes]
+    position = np.array([place.get(name, -1) for name in names], dtype=np.int32)[codes]
     for name, half in ((better, slice(0, n)), (worse, slice(n, None))):
         missing = position[half] < 0
         if missing.any():
@@ -210,21 +211,30 @@ def judgments_from_frames(
     equal = position[:n] == position[n:]
     if equal.any():
         raise SelfComparisonError(rows_of(equal, both[:n]))
-    first, second, _ = _check_positions(np.column_stack([position[:n], position[n:]]), len(known))
+    if not n:
+        raise EmptyTableError("comparisons")
+    first, second = position[:n], position[n:]
     who, ties, seats = (None if name is None else columns[name] for name in (evaluator, tied, seat))
     beside = {name: columns[column] for name, column in shared.items()}
     return _assemble(first, second, np.array(known, dtype=object), who, ties, seats, beside)
 
 
-def _join_columns(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+def _join_columns(first: Brought, second: Brought) -> Brought:
+    if isinstance(first, CodedText) and isinstance(second, CodedText):
+        return first.join(second)
     # Numbers and text would both become text, and 1 would not be 1.0 any more.
-    if first.dtype == second.dtype:
-        return np.concatenate([first, second])
+    if first.dtype == second.dtype and first.dtype != object:
+        return np.concatenate([np.asarray(first), np.asarray(second)])
     return np.concatenate([first.astype(object), second.astype(object)])
 
 
-def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str, NDArray[Any]]:
-    """Bring the named columns of a frame to numpy, or take them from those brought already.
+def columns_of(
+    frame: Any,
+    table: str,
+    names: Sequence[str | None],
+    bring: Callable[[Any], Mapping[str, Any]] = collect_columns,
+) -> dict[str, Any]:
+    """Bring the named columns of a frame to memory, or take them from those brought already.
 
     A query that is asked twice may answer in another order: columns that belong together must
     be brought at once.
@@ -237,7 +247,7 @@ def columns_of(frame: Any, table: str, names: Sequence[str | None]) -> dict[str,
             raise MissingColumnError(name, table, known)
     if brought:
         return {name: np.asarray(frame[name]) for name in wanted}
-    return collect_columns(opened_frame.lazy().select(*wanted))
+    return dict(bring(opened_frame.lazy().select(*wanted)))
 
 
 def _has_ties(comparisons: Any) -> bool:
@@ -339,7 +349,9 @@ def _code_integers(array: NDArray[np.integer]) -> tuple[Ints, NDArray[np.integer
     return (np.cumsum(seen, dtype=np.int32) - 1)[places].astype(np.int32), known
 
 
-def _column(values: Any, name: str, n: int) -> NDArray[Any]:
+def _column(values: Any, name: str, n: int) -> Any:
+    if isinstance(values, CodedText):
+        return values
     native = of_engine(values)
     array = as_array(native.to_numpy() if isinstance(native, nw.Series) else values, name)
     check_lengths({"comparisons": np.empty(n, np.int8), name: array})

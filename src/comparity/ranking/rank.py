@@ -37,7 +37,7 @@ from comparity.ranking.simple_models import bradley_terry
 from comparity.results.plain import INLINE
 from comparity.results.result import Result
 from comparity.tables.columns import check_option, check_sensitive
-from comparity.tables.files import file_sha256, read_table
+from comparity.tables.files import file_facts, read_table
 from comparity.tables.layouts import ComparisonTable, read_comparisons, to_comparisons
 from comparity.tables.values import group_codes, numbers
 
@@ -348,7 +348,7 @@ def rank_files(
         version=__version__,
         layout=read.layout,
         columns=form.columns_read(read.columns),
-        files=[{"name": Path(path).name, "sha256": file_sha256(path)} for path in paths],
+        files=[one for path in paths for one in file_facts(path)],
         notes=list(read.notes),
     )
 

@@ -23,7 +23,7 @@ from comparity.inference.gap_tests import (
 )
 from comparity.results.plain import as_plain, from_plain
 from comparity.results.result import WITHIN, Result, check_finding, frame_of_rows
-from comparity.tables.files import file_sha256
+from comparity.tables.files import file_facts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -245,11 +245,7 @@ class Audit(Result):
 
     def with_files(self, *paths: str | Path, notes: tuple[str, ...] = (), **data: Any) -> Audit:
         """Return the audit with the files it was made from, and what else is known of them."""
-        files = [
-            {"name": Path(part).name, "sha256": file_sha256(part)}
-            for path in paths
-            for part in getattr(path, "paths", (path,))
-        ]
+        files = [one for path in paths for one in file_facts(path)]
         known = {**self.provenance["data"], **data, "files": files}
         return replace(
             self,

@@ -16,6 +16,7 @@ import narwhals as nw
 
 from comparity.tables.file_parts import FileParts
 from comparity.tables.frames import collect_columns, is_missing, open_frame, text_of
+from comparity.tables.spark import SparkTable
 
 # Columns of comparisons that name items, whatever the layout.
 ITEM_COLUMNS = (
@@ -127,11 +128,11 @@ class CompleteFile:
 
     Attributes
     ----------
-    path : str or FileParts
+    path : str, FileParts or SparkTable
     gaps : Gaps
     """
 
-    path: str | FileParts
+    path: str | FileParts | SparkTable
     gaps: Gaps
 
     def __fspath__(self) -> str:
@@ -140,7 +141,7 @@ class CompleteFile:
     @property
     def paths(self) -> tuple[str, ...]:
         """The file, or all files of a table in parts."""
-        return self.path.paths if isinstance(self.path, FileParts) else (self.path,)
+        return self.path.paths if isinstance(self.path, FileParts) else (os.fspath(self.path),)
 
     def read(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         """Return the rows of this file that have no gaps."""

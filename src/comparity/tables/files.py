@@ -24,25 +24,22 @@ from numpy.typing import NDArray
 
 from comparity.errors import (
     FileAccessError,
-    MixedEnginesError,
     RemotePathError,
     UnreadableFileError,
     UnsupportedFileError,
 )
-from comparity.tables.columns import Table
 from comparity.tables.complete import CompleteFile, Gaps
 from comparity.tables.file_parts import FileParts
 from comparity.tables.frames import (
     check_names,
-    collect_columns,
     connection,
-    in_memory,
     quote_name,
     translate_duckdb,
     write_in_this_thread,
 )
 from comparity.tables.json_records import relate_records
 from comparity.tables.outputs import replace_file
+from comparity.tables.spark import SparkTable
 from comparity.tables.workbooks import WORKBOOKS, read_workbook
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", *WORKBOOKS)
@@ -96,6 +93,10 @@ def read_table(
         A column has no name of its own.
     """
     name = os.fspath(path)
+    table = path.path if isinstance(path, CompleteFile) else path
+    if isinstance(table, SparkTable):
+        there = table.read()
+        return path.read(there) if isinstance(path, CompleteFile) else there
     remote = allow_remote and _is_remote(name)
     parts: Sequence[str] = getattr(path, "paths", (name,))
     with translate_duckdb(name if len(parts) == 1 else None):
@@ -127,13 +128,22 @@ def complete_tables(
     for role in sorted(tables, key=lambda one: one != "items"):
         table = tables[role]
         if isinstance(table, str | os.PathLike):
-            whole = table if isinstance(table, FileParts) else os.fspath(table)
+            whole = table if isinstance(table, FileParts | SparkTable) else os.fspath(table)
             kept[role] = CompleteFile(whole, gaps)
             if role == "items":
                 read_table(kept[role])
         else:
             kept[role] = gaps.drop(table, (names or {}).get(role, role))
     return {role: kept[role] for role in tables}
+
+
+def file_facts(path: str | os.PathLike[str]) -> list[dict[str, str]]:
+    """Return name and SHA-256 of each file of a table; the name alone of a table on Spark."""
+    table = path.path if isinstance(path, CompleteFile) else path
+    if isinstance(table, SparkTable):
+        return [{"name": table.name, "sha256": ""}]
+    parts = getattr(path, "paths", (path,))
+    return [{"name": Path(part).name, "sha256": file_sha256(part)} for part in parts]
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
@@ -312,40 +322,6 @@ def _next_column(schema: Sequence[tuple[str, int]], place: int) -> int:
         left += schema[place][1] - 1
         place += 1
     return place
-
-
-def move_items(items: Table, comparisons: Table) -> Table:
-    """Return the items, the smaller table, on the engine of the comparisons.
-
-    Raises
-    ------
-    MixedEnginesError
-        The comparisons live in an engine that takes no rows from outside.
-    """
-    source, target = items.frame.implementation, comparisons.frame.implementation
-    if target.is_duckdb():
-        home: Any = comparisons.frame.to_native()
-        if source.is_duckdb() and _are_joinable(home, items.frame.to_native()):
-            return items
-        return items.with_frame(in_memory(collect_columns(items.frame), home))
-    if source is target:
-        return items
-    if target.is_spark_like():
-        raise MixedEnginesError(str(target.value), str(source.value))
-    columns = {name: column.tolist() for name, column in collect_columns(items.frame).items()}
-    frame = nw.from_dict(columns, schema=dict(items.schema), backend=target).lazy()
-    return items.with_frame(frame)
-
-
-def _are_joinable(first: Any, second: Any) -> bool:
-    """Say whether two relations belong to one connection; DuckDB tells only by refusing."""
-    import duckdb
-
-    try:
-        first.limit(0).set_alias("first").cross(second.limit(0).set_alias("second"))
-    except duckdb.InvalidInputException:
-        return False
-    return True
 
 
 def write_table(

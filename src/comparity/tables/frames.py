@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -20,13 +20,19 @@ from numpy.typing import NDArray
 from comparity.errors import (
     BusyConnectionError,
     DuplicateColumnError,
+    MixedEnginesError,
     OutOfMemoryError,
+    SpillFullError,
     UnnamedColumnError,
     UnreadableFileError,
     UnsteadyQueryError,
     UnsupportedTableError,
 )
 from comparity.errors.spelling import list_names
+from comparity.tables.spark import DISK_FULL, translate_spark
+
+if TYPE_CHECKING:
+    from comparity.tables.columns import Table
 
 Columns = dict[str, NDArray[Any]]
 
@@ -35,6 +41,10 @@ INTERRUPTED = "Query interrupted"
 
 # How DuckDB says which file broke while it was read.
 NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$|stream: (.+)$", re.MULTILINE)
+
+
+# How it says that there is no room for what does not fit into memory.
+SPILL_FULL = "max_temp_directory_size"
 
 
 WHOLE = 2.0**53
@@ -129,7 +139,13 @@ def collect_columns(frame: nw.LazyFrame[Any]) -> Columns:
     """
     if frame.implementation.is_duckdb():
         return _from_duckdb(frame.to_native())
-    eager = frame.collect()
+    if frame.implementation.is_spark_like():
+        with translate_spark():
+            return _from_eager(frame.collect())
+    return _from_eager(frame.collect())
+
+
+def _from_eager(eager: nw.DataFrame[Any]) -> Columns:
     # pandas columns may be named by numbers, which brackets would take for positions.
     return {name: _as_numpy(eager.get_column(name)) for name in eager.columns}
 
@@ -222,12 +238,16 @@ def translate_duckdb(name: str | None = None) -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as error:
+        if SPILL_FULL in str(error):
+            raise SpillFullError("the folder for temporary files", str(error)) from error
         raise OutOfMemoryError(str(error)) from error
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
     except busy as error:
         raise BusyConnectionError(str(error)) from error
     except duckdb.Error as error:
+        if DISK_FULL in str(error):
+            raise SpillFullError("the folder for temporary files", str(error)) from error
         raise UnreadableFileError(_file_named(name, str(error)), str(error)) from error
     except RuntimeError as error:
         if INTERRUPTED not in str(error):
@@ -330,3 +350,37 @@ def write_in_this_thread(home: Any) -> None:
     known = "select name from duckdb_settings() where name = 'async_threads'"
     if home.execute(known).fetchall():
         home.execute("set async_threads = 0")
+
+
+def move_items(items: Table, comparisons: Table) -> Table:
+    """Return the items, the smaller table, on the engine of the comparisons.
+
+    Raises
+    ------
+    MixedEnginesError
+        The comparisons live in an engine that takes no rows from outside.
+    """
+    source, target = items.frame.implementation, comparisons.frame.implementation
+    if target.is_duckdb():
+        home: Any = comparisons.frame.to_native()
+        if source.is_duckdb() and _are_joinable(home, items.frame.to_native()):
+            return items
+        return items.with_frame(in_memory(collect_columns(items.frame), home))
+    if source is target:
+        return items
+    if target.is_spark_like():
+        raise MixedEnginesError(str(target.value), str(source.value))
+    columns = {name: column.tolist() for name, column in collect_columns(items.frame).items()}
+    frame = nw.from_dict(columns, schema=dict(items.schema), backend=target).lazy()
+    return items.with_frame(frame)
+
+
+def _are_joinable(first: Any, second: Any) -> bool:
+    """Say whether two relations belong to one connection; DuckDB tells only by refusing."""
+    import duckdb
+
+    try:
+        first.limit(0).set_alias("first").cross(second.limit(0).set_alias("second"))
+    except duckdb.InvalidInputException:
+        return False
+    return True

@@ -32,6 +32,9 @@ LEAST_MEMORY = 10**9
 OWN_SHARE = 5 * 10**8
 """Memory of the interpreter and its libraries, without the engine."""
 
+TIMES_TO_REMOVE = 20
+"""How often a folder is removed that is not empty at once."""
+
 ASSUMED_MEMORY = 2**34
 """Memory that is assumed of a machine that does not say."""
 
@@ -123,6 +126,8 @@ class MemoryLimits:
         return rows * bytes_per_row <= self.memory
 
 
+_folders: set[Path] = set()
+
 _limits: ContextVar[MemoryLimits | None] = ContextVar("limits", default=None)
 
 
@@ -162,12 +167,30 @@ def limit_memory(
             finally:
                 _limits.reset(token)
     finally:
+        _remove_folder(folder)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder that an engine which was interrupted may still write to."""
+    for _ in range(TIMES_TO_REMOVE):
         shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            break
+        time.sleep(0.1)
+    _folders.discard(folder)
 
 
 def _make_folder(spill: str | os.PathLike[str] | None) -> Path:
     try:
-        return Path(tempfile.mkdtemp(prefix="comparity-", dir=spill))
+        folder = Path(tempfile.mkdtemp(prefix="comparity-", dir=spill))
     except OSError as error:
         name = os.fspath(spill or tempfile.gettempdir())
         raise FileAccessError(name, error.strerror or str(error), doing="make") from error
+    _folders.add(folder)
+    return folder
+
+
+def remove_folders() -> None:
+    """Remove what was spilled, where the process ends before the question is answered."""
+    for folder in [*_folders]:
+        _remove_folder(folder)

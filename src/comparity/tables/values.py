@@ -25,6 +25,7 @@ from comparity.errors import (
     UnsupportedColumnError,
 )
 from comparity.errors.spelling import BLANKS
+from comparity.tables.coded_columns import Brought, CodedText
 from comparity.tables.columns import FALSE_WORDS, SHOWN, TRUE_WORDS
 from comparity.tables.frames import is_missing, text_of
 from comparity.tables.typing import Column
@@ -80,11 +81,13 @@ def _of_list(values: Any, name: str, table: str) -> NDArray[Any]:
     return array
 
 
-def factorise(values: NDArray[Any]) -> tuple[Codes, list[Any]]:
+def factorise(values: Brought) -> tuple[Codes, list[Any]]:
     """Return a code for each value and the distinct values; a missing value has the code -1.
 
     Values that are written alike (1, 1.0 and "1") are one value.
     """
+    if isinstance(values, CodedText):
+        return values.codes, values.names  # type: ignore[return-value]
     if values.dtype.kind in "biuf":
         known, codes = _distinct(values)
     else:
@@ -120,7 +123,7 @@ def _hashable(value: Any) -> Any:
     return None if is_missing(value) else value
 
 
-def rows_of(broken: NDArray[np.bool_], values: NDArray[Any] | None = None) -> Offenders:
+def rows_of(broken: NDArray[np.bool_], values: Brought | None = None) -> Offenders:
     """Describe the rows of an array that break a contract."""
     rows = np.flatnonzero(broken)
     shown = [] if values is None else values[rows[:SHOWN]].tolist()
