@@ -112,7 +112,7 @@ def test_many_rows_in_a_small_file_are_told_before_they_fill_memory(
     block = "".join(f"i{k},{'fm'[k % 2]},{k % 2},{k % 97}\n" for k in range(10_000))
     path.write_bytes(gzip.compress(f"id,sex,good,score\n{400 * block}".encode(), 1))
     code = f"from comparity.cli import running\nfrom comparity.tables import frames\n{limits}\n"
-    words = ["pairwise", str(path), "--label", "good", "--score", "score", "--sensitive", "sex"]
+    words = ["pairwise", str(path), "--parity", "--score", "score", "--sensitive", "sex"]
     done = subprocess.run(
         [sys.executable, "-c", f"{code}from comparity.__main__ import main\nmain()", *words],
         capture_output=True,

@@ -22,6 +22,7 @@ NO_PICTURE = {
     "Reproduction": "published numbers beside ours; figures are drawn from their own data",
     "StudyExport": "a list of files and hashes",
     "StudyStatus": "counts of judges and judgments; audits of the export have pictures",
+    "TaskPlan": "numbers of judges and minutes",
     "Story": "the steps of the demo, whose page has their pictures",
     "Weighing": "an account of weights that are in a file",
 }

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 import tempfile
 import time
+import weakref
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -110,13 +112,14 @@ class KeptCounts:
     """The counts of a study, wherever they are kept."""
 
     store: Store
-    _folder: Any = field(default=None, repr=False)
+    _remove: Callable[[], Any] = field(default=lambda: None, repr=False)
 
     def __post_init__(self) -> None:
         file = counts_file(self.store.address)
         if file is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="comparity-counts-")
-            file = Path(self._folder.name) / "study.counts"
+            folder = tempfile.mkdtemp(prefix="comparity-counts-")
+            self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            file = Path(folder) / "study.counts"
         self.path = file
 
     @property
@@ -223,8 +226,7 @@ class KeptCounts:
 
     def dispose(self) -> None:
         """Remove the file, if it is a temporary one."""
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._remove()
 
 
 def _fact(file: sqlite3.Connection, name: str) -> int:
