@@ -78,6 +78,11 @@ def tell_faults() -> Iterator[None]:
             sys.stdout.flush()
     except MemoryError as error:
         raise BadInput(str(OutOfMemoryError(str(error)))) from error
+    except SystemError as error:
+        # What calls DuckDB may be unable to hand on that memory has run out.
+        if not isinstance(error.__cause__, MemoryError):
+            raise
+        raise BadInput(str(OutOfMemoryError(str(error.__cause__)))) from error
     except ImportError as error:
         if not any(words in str(error) for words in NO_ROOM_TO_IMPORT):
             raise
