@@ -28,8 +28,8 @@ from measure import SEED, show
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from comparity.collect import schema
-from comparity.collect.items import Items
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.store import create_store, open_store
 from comparity.collect.study import study_of
 from comparity.collect.visits import cookie_name

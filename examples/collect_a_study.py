@@ -36,8 +36,8 @@ import numpy as np
 
 from comparity import comparative_separation, plan_comparative
 from comparity.collect.export import export_study
-from comparity.collect.items import Items
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.store import create_store, open_store
 from comparity.collect.study import study_of
 from comparity.comparative.audit import audit_files

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from comparity.cli import main as comparity
-from comparity.collect.items import Items
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.store import create_store, open_store
 from comparity.collect.study import study_of
 

@@ -26,9 +26,9 @@ import numpy as np
 
 from comparity import compare_tasks, plan_tasks
 from comparity.collect.export import export_study
-from comparity.collect.items import Items
 from comparity.collect.judge import Assignment
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.store import Store, create_store, open_store
 from comparity.collect.study import study_of
 from comparity.tasks.compare import compare_folder

@@ -214,8 +214,8 @@ class Server:
 
 MAKER = """
 import os, signal, sys
-import uvicorn, comparity.collect.app, comparity.collect.store, comparity.collect.upkeep
-import comparity.cli.collect, alembic.command
+import uvicorn, comparity.collect.app, comparity.collect.store, comparity.collect.setup
+import comparity.cli.collect, comparity.collect.migrations
 from comparity.cli import commands
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

@@ -10,8 +10,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from comparity.collect import schema
-from comparity.collect.items import Items
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.store import Store, create_store
 from comparity.collect.study import study_of
 

@@ -9,10 +9,10 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from comparity.collect.items import Items
 from comparity.collect.judge import Picture
 from comparity.collect.languages import flat_words, read_words
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.store import create_store
 from comparity.collect.study import study_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from comparity.collect.items import Items
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import Items
 from comparity.collect.study import StudyDescription, study_of
 
 NOW = 1_700_000_000.0

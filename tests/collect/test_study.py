@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from comparity.collect.items import read_items
 from comparity.collect.options import CollectOptions
+from comparity.collect.setup import read_items
 from comparity.collect.study import StudyDescription, plan_choices, read_study, study_of
 from comparity.errors import (
     DuplicateItemError,

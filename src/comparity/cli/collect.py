@@ -74,7 +74,7 @@ def _init(
     Nothing is judged: the exit status is 0, or 2 for bad input.
     """
     check_requirements("collect")
-    from comparity.collect.items import read_items
+    from comparity.collect.setup import read_items
     from comparity.collect.status import study_status
     from comparity.collect.store import create_store, open_store
     from comparity.collect.study import plan_choices, read_study, study_of

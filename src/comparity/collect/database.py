@@ -182,16 +182,12 @@ def migrate(engine: sa.Engine) -> None:
 
     A study that is there keeps its rows.
     """
-    from alembic import command
-    from alembic.config import Config
+    from comparity.collect.migrations import upgrade_tables
 
-    config = Config()
-    config.set_main_option("script_location", "comparity.collect:migrations")
     with engine.begin() as connection:
         for name in reversed(VIEWS):
             connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        upgrade_tables(connection)
         for name in VIEWS:
             connection.exec_driver_sql(view_sql(name, connection.dialect))
         guards = _postgresql_guards() if is_server(engine) else _sqlite_guards()

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 
-from comparity.collect import owner, participation, schema, upkeep
+from comparity.collect import owner, participation, schema, setup
 from comparity.collect.database import (
     counts_file,
     hide_password,
@@ -22,9 +22,9 @@ from comparity.collect.database import (
     owner_engine,
     select_version,
 )
-from comparity.collect.items import Items
 from comparity.collect.judge import Assignment, Judge, Outcome, Picture, Receipt
 from comparity.collect.schema import VERSION
+from comparity.collect.setup import Items
 from comparity.collect.study import StudyDescription
 from comparity.collect.writer import GroupWriter
 from comparity.errors import NoStudyError, OptionError, StudyExistsError
@@ -80,7 +80,7 @@ def create_store(address: str | Path, study: StudyDescription, items: Items, *, 
         try:
             migrate(engine)
             with engine.begin() as connection:
-                upkeep.insert_study(connection, study, items, now)
+                setup.insert_study(connection, study, items, now)
         except BaseException:
             # What holds no study is not left behind.
             if not is_postgresql(where):
@@ -131,7 +131,7 @@ class Store:
             if select_version(engine, address) != VERSION:
                 migrate(engine)
             with engine.begin() as connection:
-                self.definition = upkeep.select_study(connection)
+                self.definition = setup.select_study(connection)
         self.owner = owner_engine(address)
         self.looking = owner_engine(address, writes=False)
         self.study = self.definition.without_attention()
@@ -246,9 +246,7 @@ class Store:
         give_out = partial(participation.give_out, study=self.study, judge=judge.id, now=now)
         if self._write(give_out) != "none free":
             return
-        drawn = self._own(
-            partial(upkeep.draw_wave, study=self.definition, task=judge.task, now=now)
-        )
+        drawn = self._own(partial(setup.draw_wave, study=self.definition, task=judge.task, now=now))
         if not drawn or self._write(give_out) == "none free":
             self._write(partial(participation.finish, judge=judge.id, now=now))
 
@@ -327,12 +325,12 @@ class Store:
         self, n: int, *, now: float, expires_at: float | None = None, program: str = ""
     ) -> list[tuple[str, str]]:
         """Add judges, people or a program's; return names and tokens, which are told only here."""
-        add = partial(upkeep.insert_judges, study=self.study, n=n, program=program, now=now)
+        add = partial(owner.insert_judges, study=self.study, n=n, program=program, now=now)
         return self._own(partial(add, expires_at=expires_at))
 
     def revoke_judge(self, name: str, *, now: float) -> None:
         """Let the links of a judge lead nowhere from now on."""
-        self._own(partial(upkeep.revoke_judge, name=name, now=now))
+        self._own(partial(owner.revoke_judge, name=name, now=now))
 
     def close(self, *, now: float, kind: str = "closed") -> None:
         """Take no more judgments; the log says of which `kind` this was."""
@@ -371,26 +369,26 @@ class Store:
 
     def erase_judge(self, name: str, *, now: float, keep_judgments: bool = False) -> None:
         """Erase what is known of a judge, with the judgments or without."""
-        job = partial(upkeep.erase_judge, name=name, keep_judgments=keep_judgments, now=now)
+        job = partial(owner.erase_judge, name=name, keep_judgments=keep_judgments, now=now)
         self._own(job)
         self._forget()
 
     def erase_expired(self, *, now: float) -> list[str]:
         """Erase what identifies judges once data have been kept long enough; return their names."""
-        names = self._own(partial(upkeep.erase_expired, study=self.study, now=now))
+        names = self._own(partial(owner.erase_expired, study=self.study, now=now))
         self._forget()
         return names
 
     def _forget(self) -> None:
         """Keep nothing of what was erased in journals and counts."""
-        upkeep.empty_journal(self.owner)
+        owner.empty_journal(self.owner)
         counts = counts_file(self.address)
         if counts is not None:
             counts.unlink(missing_ok=True)
 
     def backup(self, target: str | Path) -> None:
         """Copy the study, also while it runs, into a file that is a study itself."""
-        upkeep.copy_study(self.owner, Path(target))
+        owner.copy_study(self.owner, Path(target))
 
 
 def _check_client_id(client_id: str) -> None:

@@ -1,15 +1,39 @@
-"""The first tables."""
+"""How the tables of a study came to be what they are, step by step (Alembic).
+
+A study keeps the version of its tables in a table of Alembic's. A step that was published is never
+changed: studies that went through it are out there.
+"""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 
-revision = "0001"
-down_revision = None
+REACHED = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
-def upgrade() -> None:
+def upgrade_tables(connection: sa.Connection) -> None:
+    """Take the steps that the tables of a study have not gone through yet."""
+    REACHED.create(connection, checkfirst=True)
+    found = connection.execute(sa.select(REACHED.c.version_num)).scalar()
+    ahead = [version for version in STEPS if found is None or version > found]
+    if not ahead:
+        return
+    with Operations.context(MigrationContext.configure(connection)):
+        for version in ahead:
+            STEPS[version]()
+    connection.execute(sa.delete(REACHED))
+    connection.execute(sa.insert(REACHED), {"version_num": ahead[-1]})
+
+
+def _make_first_tables() -> None:
     """Make the tables."""
     op.create_table(
         "item",
@@ -162,3 +186,28 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("pair", "scope", name=op.f("pk_answer")),
     )
     op.create_index(op.f("ix_answer_judge"), "answer", ["judge"], unique=False)
+
+
+def _add_ratings() -> None:
+    """Let items be rated, and judges rate; whoever was there before compares."""
+    for table in ("booklet", "progress"):
+        task = sa.Column("task", sa.String(length=10), nullable=False, server_default="compare")
+        op.add_column(table, task)
+    op.add_column("progress", sa.Column("surveyed_at", sa.Float(), nullable=True))
+
+
+def _add_dashboard() -> None:
+    """Let a study be paused, and whoever runs it log in; nobody is logged in."""
+    op.add_column("study", sa.Column("paused_at", sa.Float(), nullable=True))
+    op.add_column("study", sa.Column("password", sa.Text(), nullable=True))
+    op.create_table(
+        "session",
+        sa.Column("sha256", sa.String(length=64), nullable=False),
+        sa.Column("created_at", sa.Float(), nullable=False),
+        sa.Column("expires_at", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_session")),
+    )
+
+
+STEPS = {"0001": _make_first_tables, "0002": _add_ratings, "0003": _add_dashboard}
+"""What leads to each version, in order."""

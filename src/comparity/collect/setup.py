@@ -1,12 +1,10 @@
-"""What whoever runs a study does: set it up, add judges, draw pairs, close, erase."""
+"""How a study is set up: its items, the known pairs, and the booklets that are drawn of them."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from comparity.collect import schema
-from comparity.collect.database import inserted_id, migrate, owner_engine
-from comparity.collect.items import Items
-from comparity.collect.judge import Task, new_public_id, new_token
+from comparity.collect.database import inserted_id
+from comparity.collect.judge import Picture, Task, new_public_id
 from comparity.collect.pairing import (
     PlannedPair,
     draw_booklets,
@@ -24,10 +21,115 @@ from comparity.collect.pairing import (
     judges_of,
     wave_sizes,
 )
-from comparity.collect.participation import SURVEYED, add_token, enrol
 from comparity.collect.study import HIGH, LOW, KnownPair, StudyDescription
-from comparity.errors import NoSuchJudgeError
-from comparity.tables.outputs import replace_file
+from comparity.errors import FileAccessError, MissingValueError, Offenders, StudyError
+
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+}
+"""What files of images begin with."""
+MOST_PICTURE_BYTES = 10 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """Items by position.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Their ids, which judges never see.
+    shown : sequence of sequence of str
+        What is shown of each, in the order of the study's columns.
+    sensitive : mapping of str to sequence of str
+        Groups, by attribute.
+    scores : sequence of float or None
+    pictures : mapping of str to Picture
+        By the id that `shown` holds in place of a file.
+    """
+
+    names: Sequence[str]
+    shown: Sequence[Sequence[str]]
+    sensitive: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    scores: Sequence[float] | None = None
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def read_items(path: str | Path, study: StudyDescription) -> Items:
+    """Read the items of a study from a table; images are read from the files it names.
+
+    Parameters
+    ----------
+    path : path
+        Any file that :func:`comparity.tables.files.read_table` reads.
+    study : StudyDescription
+    """
+    from comparity.ranking.judgments import columns_of
+    from comparity.ranking.names import item_names
+    from comparity.tables.files import read_table
+    from comparity.tables.values import numbers
+
+    options, columns = study.options, [one.name for one in study.show]
+    wanted = [options.item, *columns, *options.sensitive, options.score]
+    held = columns_of(read_table(path), "items", wanted)
+    _check_gaps(held, columns)
+    pictures: dict[str, Picture] = {}
+    texts = [
+        [add_picture(str(one), Path(path).parent, pictures) for one in held[column.name]]
+        if column.kind == "image"
+        else [str(one) for one in held[column.name]]
+        for column in study.show
+    ]
+    scores = None
+    if options.score is not None:
+        scores = numbers(held[options.score], options.score, "items").tolist()
+    return Items(
+        names=[str(one) for one in item_names(held[options.item], options.item)],
+        shown=[list(row) for row in zip(*texts, strict=True)],
+        sensitive={name: [str(one) for one in held[name]] for name in options.sensitive},
+        scores=scores,
+        pictures=pictures,
+    )
+
+
+def _check_gaps(held: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in names:
+        rows = [place for place, one in enumerate(held[name]) if one is None or one != one]
+        first = tuple(row + 1 for row in rows[:5])
+        if rows:
+            raise MissingValueError(name, "items", Offenders(len(rows), first))
+
+
+def add_picture(name: str, folder: Path, pictures: dict[str, Picture]) -> str:
+    """Read an image and return the id under which it is kept."""
+    file = folder / name
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise FileAccessError(str(file), error.strerror or str(error)) from error
+    if len(data) > MOST_PICTURE_BYTES:
+        hint = f"use images of at most {MOST_PICTURE_BYTES // 2**20} MB."
+        raise StudyError(f"image {name!r}", "this is too large.", f"{len(data):,} bytes", hint)
+    key = new_public_id()
+    pictures[key] = Picture(media_type=_media_type(data, name), data=data)
+    return key
+
+
+def _media_type(data: bytes, name: str) -> str:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    for start, media_type in PICTURES.items():
+        if data.startswith(start):
+            return media_type
+    # SVG can hold scripts; what an ending says is not what a file is.
+    hint = "use PNG, JPEG, GIF or WebP."
+    raise StudyError(f"image {name!r}", "this is no image.", repr(data[:8]), hint)
+
 
 ITEM_ROLE = "item"
 
@@ -241,146 +343,3 @@ def _generator(study: StudyDescription, *purpose: str | int) -> np.random.Genera
         return np.random.default_rng()
     words = [one if isinstance(one, int) else sum(one.encode()) for one in purpose]
     return np.random.default_rng([study.seed, *words])
-
-
-def insert_judges(
-    connection: sa.Connection,
-    study: StudyDescription,
-    n: int,
-    expires_at: float | None,
-    program: str,
-    now: float,
-) -> list[tuple[str, str]]:
-    """Add judges; return their names and tokens, of which only hashes are kept.
-
-    A judge that is a `program` of that name need not agree to anything, nor show that it
-    understood.
-    """
-    word, external = ("program", {"program": program}) if program else ("judge", {})
-    before = connection.execute(sa.select(sa.func.count()).select_from(schema.JUDGE)).scalar_one()
-    added = []
-    for number in range(before + 1, before + n + 1):
-        name, token = f"{word} {number}", new_token()
-        values = {"name": name, "external": json.dumps(external), "created_at": now}
-        row = connection.execute(sa.insert(schema.JUDGE), {**values, "external_sha256": None})
-        judge = inserted_id(row)
-        add_token(connection, judge, token, expires_at=expires_at, now=now)
-        enrol(connection, study, judge, now)
-        if program:
-            mine = sa.update(schema.PROGRESS).where(schema.PROGRESS.c.judge == judge)
-            connection.execute(mine.values(consented_at=now, passed_at=now))
-        added.append((name, token))
-    return added
-
-
-def _judge_id(connection: sa.Connection, name: str) -> int:
-    found = connection.execute(sa.select(schema.JUDGE.c.id).where(schema.JUDGE.c.name == name))
-    judge = found.scalar()
-    if judge is None:
-        count = sa.select(sa.func.count()).select_from(schema.JUDGE)
-        raise NoSuchJudgeError(name, connection.execute(count).scalar_one())
-    return int(judge)
-
-
-def revoke_judge(connection: sa.Connection, name: str, now: float) -> None:
-    """Let the links of a judge lead nowhere."""
-    judge = _judge_id(connection, name)
-    tokens = schema.TOKEN
-    connection.execute(sa.update(tokens).where(tokens.c.judge == judge).values(revoked_at=now))
-    log_event(connection, judge, "revoked", now)
-
-
-def log_event(connection: sa.Connection, judge: int | None, kind: str, now: float) -> None:
-    """Log what happened to the study, or to a judge."""
-    values = {"judge": judge, "kind": kind, "detail": "{}", "at": now}
-    connection.execute(sa.insert(schema.EVENT), values)
-
-
-def erase_judge(connection: sa.Connection, name: str, keep_judgments: bool, now: float) -> None:
-    """Erase what is known of a judge; what was asked of them may be asked of others.
-
-    Without their judgments, only a row that says that somebody was erased stays.
-    """
-    judge = _judge_id(connection, name)
-    tables: tuple[sa.Table, ...] = (schema.EVENT, schema.TOKEN)
-    if not keep_judgments:
-        tables = (*tables, schema.ANSWER, schema.JUDGMENT, schema.ASSIGNMENT)
-        held = schema.BOOKLET.c
-        pairs = sa.select(schema.PAIR.c.booklet).join(
-            schema.ANSWER, schema.ANSWER.c.pair == schema.PAIR.c.id
-        )
-        theirs = held.id.in_(pairs.where(schema.ANSWER.c.judge == judge))
-        again = sa.update(schema.BOOKLET).where(theirs).values(is_finished=False)
-        connection.execute(again)
-        zero: dict[str, int | None] = {"booklet": None, "surveyed_at": None}
-        zero |= dict.fromkeys(("answered", "practised", "rested", "wanted"), 0)
-        progress = schema.PROGRESS
-        connection.execute(sa.update(progress).where(progress.c.judge == judge).values(**zero))
-    for table in tables:
-        gone = sa.delete(table).where(table.c.judge == judge)
-        if keep_judgments and table is schema.EVENT:
-            gone = gone.where(schema.EVENT.c.kind != SURVEYED)
-        connection.execute(gone)
-    mine = sa.update(schema.BOOKLET).where(schema.BOOKLET.c.holder == judge)
-    connection.execute(mine.values(holder=None, active_at=None))
-    nobody = {"external": "{}", "external_sha256": None, "erased_at": now}
-    connection.execute(sa.update(schema.JUDGE).where(schema.JUDGE.c.id == judge).values(**nobody))
-    log_event(connection, judge, "erased", now)
-
-
-def erase_expired(connection: sa.Connection, study: StudyDescription, now: float) -> list[str]:
-    """Erase what identifies judges who joined longer ago than data are kept; return their names.
-
-    Their judgments stay.
-    """
-    oldest = now - 86_400.0 * study.retention_days
-    query = sa.select(schema.JUDGE.c.name).where(
-        schema.JUDGE.c.created_at < oldest, schema.JUDGE.c.erased_at.is_(None)
-    )
-    names = list(connection.execute(query).scalars())
-    for name in names:
-        erase_judge(connection, name, keep_judgments=True, now=now)
-    return names
-
-
-def empty_journal(engine: sa.Engine) -> None:
-    """Write SQLite's journal into its file and empty it, so that it holds nothing erased."""
-    if engine.dialect.name == "sqlite":
-        with engine.connect() as connection:
-            connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def copy_study(engine: sa.Engine, target: Path) -> None:
-    """Copy a running study into a file that is a study itself.
-
-    Parameters
-    ----------
-    engine : sqlalchemy.Engine
-        With all rights. What is committed while this copies is in the copy wholly or not at all.
-    target : Path
-        Replaced once the copy is complete.
-    """
-    with replace_file(target) as part:
-        if engine.dialect.name == "sqlite":
-            with engine.connect() as source, closing(sqlite3.connect(part)) as copy:
-                driver: Any = source.connection.driver_connection
-                driver.backup(copy)
-        else:
-            _copy_rows(engine, part)
-
-
-def _copy_rows(engine: sa.Engine, part: Path) -> None:
-    """Copy all rows, as they were at one moment, into tables of SQLite."""
-    copy = owner_engine(str(part))
-    migrate(copy)
-    steady = engine.connect().execution_options(isolation_level="REPEATABLE READ")
-    with steady as source, copy.begin() as target:
-        for table in schema.METADATA.sorted_tables:
-            key = table.primary_key.columns.values()[0]
-            found = source.execute(sa.select(table).order_by(key)).mappings()
-            while rows := found.fetchmany(1000):
-                target.execute(sa.insert(table), [dict(one) for one in rows])
-    empty_journal(copy)
-    with copy.connect() as connection:
-        connection.connection.execute("PRAGMA journal_mode=DELETE")
-    copy.dispose()
