@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from comparity.collect.judge import Picture
-from comparity.collect.languages import flat_words, read_words
 from comparity.collect.options import CollectOptions
+from comparity.collect.rendering import flat_words, read_words
 from comparity.collect.setup import Items
 from comparity.collect.store import create_store
 from comparity.collect.study import study_of

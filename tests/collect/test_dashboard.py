@@ -19,11 +19,11 @@ from starlette.testclient import TestClient
 
 from comparity.cli import commands
 from comparity.collect import dashboard, monitor, owner
-from comparity.collect.assessment import AssessedJudge, Assessment, assess_study
 from comparity.collect.dashboard import HOME, OWNERS_PAGES, OwnersPlace, OwnersVisit, events
 from comparity.collect.monitor import Monitor
 from comparity.collect.result import JudgeStatus
 from comparity.collect.safety import Limits, form_secret
+from comparity.collect.status import AssessedJudge, Assessment, assess_study
 from comparity.collect.store import Store, open_store
 from comparity.comparative.audit import audit_files
 from comparity.ranking.rank import rank_files

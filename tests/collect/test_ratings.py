@@ -16,9 +16,9 @@ import sqlalchemy as sa
 
 from comparity.collect import schema
 from comparity.collect.export import export_study
-from comparity.collect.languages import known_languages, read_words
 from comparity.collect.pages import QUESTIONS
 from comparity.collect.pairing import draw_ratings, judges_of, task_of
+from comparity.collect.rendering import known_languages, read_words
 from comparity.collect.status import study_status
 from comparity.collect.store import create_store, open_store
 from comparity.errors import OptionError

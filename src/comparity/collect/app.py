@@ -19,11 +19,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from comparity.collect.dashboard import OWNERS_PAGES, OwnersPage, OwnersPlace
-from comparity.collect.languages import words_of
 from comparity.collect.monitor import Monitor
 from comparity.collect.pages import PAGES
 from comparity.collect.programs import CALLS, START
-from comparity.collect.rendering import render_template
+from comparity.collect.rendering import render_template, words_of
 from comparity.collect.safety import Gatekeeper, Limits, SafeHeaders
 from comparity.collect.visits import Page, Place, cookie_name
 from comparity.errors import ComparityError

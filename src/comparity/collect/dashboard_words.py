@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from comparity.collect.languages import fill_in
+from comparity.collect.rendering import fill_in
 from comparity.collect.status import ATTENTION, CONSISTENCY, SIDE, SPEED
 from comparity.reports.charts import Axis, axis_around, axis_between
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 if TYPE_CHECKING:
-    from comparity.collect.assessment import AssessedJudge
     from comparity.collect.monitor import Snapshot
     from comparity.collect.result import JudgeStatus
+    from comparity.collect.status import AssessedJudge
     from comparity.collect.study import StudyDescription
     from comparity.results.audit import Audit, JudgedGap
 
@@ -53,7 +53,7 @@ def dashboard_values(snapshot: Snapshot, study: StudyDescription, words: Words) 
         "rates": [] if audit is None else audit.rates,
         "judges": [_judge(one, snapshot, told) for one in judges[:MOST_JUDGES]],
         "n_flagged": sum(bool(snapshot.flags(one.name, one.flags)) for one in judges),
-        "assessed": _assessed(snapshot, told),
+        "assessed": _assessment_time(snapshot, told),
         "share": share,
         "number": number,
     }
@@ -97,7 +97,7 @@ def _test(test: JudgedGap, told: Words) -> dict[str, Any]:
         "finding": told[f"gap_{KINDS[test.finding]}"],
         "gap": number(test.gap, 3),
         "interval": f"{number(low, 3)} … {number(high, 3)}",
-        "needed": _needed(test, told),
+        "needed": _judgments_needed(test, told),
         "reason": test.reason,
     }
 
@@ -111,7 +111,7 @@ def _gaps_found(audit: Audit, told: Words) -> Iterator[str]:
             yield fill_in(told["gap_points"], null=test.null, **named)
 
 
-def _needed(test: JudgedGap, told: Words) -> str:
+def _judgments_needed(test: JudgedGap, told: Words) -> str:
     """Say how many judgments would decide, from if the gap is as observed to if it is zero."""
     if test.needed is None:
         return NONE
@@ -225,7 +225,7 @@ def _reason(flag: str, one: JudgeStatus, known: AssessedJudge | None, told: Word
     return fill_in(told[f"flag_{flag}"], **facts)
 
 
-def _assessed(snapshot: Snapshot, told: Words) -> str:
+def _assessment_time(snapshot: Snapshot, told: Words) -> str:
     """Say as of when leans are, or why there are none."""
     found = snapshot.assessment
     if found.why_not == "too few":

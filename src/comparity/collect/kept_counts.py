@@ -154,7 +154,7 @@ class KeptCounts:
                 is_complete = self._count_step(file, study, state)
                 if time.monotonic() > end:
                     break
-            return _told(file, state, is_complete=is_complete)
+            return _study_counts(file, state, is_complete=is_complete)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -327,7 +327,7 @@ def _add_comparisons(file: sqlite3.Connection, state: OpenState, rows: Iterable[
     known = [(one, str(one)) for one in {one.judge for one in tested}]
     file.executemany("INSERT OR IGNORE INTO evaluator VALUES (?, ?)", known)
     for times in (1, -1):
-        coded = _coded([one for one in tested if one.times == times])
+        coded = _code_judgments([one for one in tested if one.times == times])
         step = MOST_NUMBERS // max(100, len(state.moments.kinds) if state.moments else 0)
         for start in range(0, len(coded), step):
             part = coded[start : start + step]
@@ -342,7 +342,7 @@ def _add_comparisons(file: sqlite3.Connection, state: OpenState, rows: Iterable[
                 state.look()
 
 
-def _coded(rows: list[Counted]) -> CodedJudgments:
+def _code_judgments(rows: list[Counted]) -> CodedJudgments:
     right = np.array([one.outcome == "right" for one in rows], dtype=bool)
     left = np.array([one.left for one in rows], dtype=np.int64)
     other = np.array([one.right for one in rows], dtype=np.int64)
@@ -354,7 +354,9 @@ def _coded(rows: list[Counted]) -> CodedJudgments:
     )
 
 
-def _told(file: sqlite3.Connection, state: OpenState | None, *, is_complete: bool) -> CountedStudy:
+def _study_counts(
+    file: sqlite3.Connection, state: OpenState | None, *, is_complete: bool
+) -> CountedStudy:
     judges: dict[int, Counter[str]] = defaultdict(Counter)
     for judge, what, n in file.execute("SELECT judge, what, n FROM judge_sum WHERE n > 0"):
         judges[judge][what] = n

@@ -20,11 +20,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from comparity.collect import schema
-from comparity.collect.assessment import Assessment, assess_study
 from comparity.collect.export import as_time
 from comparity.collect.kept_counts import CountedStudy, KeptCounts
 from comparity.collect.result import StudyStatus
-from comparity.collect.status import status_of
+from comparity.collect.status import Assessment, assess_study, status_of
 from comparity.collect.store import Store
 from comparity.results.audit import Audit
 from comparity.results.plain import as_plain

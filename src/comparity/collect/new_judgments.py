@@ -98,12 +98,12 @@ def select_new(
     counted = [one for one in rows if one.kind != schema.PRACTICE]
     taken = _taken_back(connection, [one for one in counted if one.outcome == UNDO])
     firsts = _first_answers(connection, [one for one in counted if one.repeats is not None])
-    found = [_undone(one) for one in rows if one.outcome == UNDO]
+    found = [_count_undo(one) for one in rows if one.outcome == UNDO]
     for one in counted:
         # What an answer meant is told by the rows before it, also where it is taken back.
         said = taken[one.assignment, one.turn - 1] if one.outcome == UNDO else one
         before = [outcome for at, outcome in firsts[one.judge, one.repeats] if at < said.id]
-        found.append(_counted(one, said, before[-1] if before else "", study))
+        found.append(_count_answer(one, said, before[-1] if before else "", study))
     return NewJudgments(found, frozenset(one.id for one in rows))
 
 
@@ -145,7 +145,7 @@ def _in_parts(
     return rows
 
 
-def _counted(row: Any, said: Any, first: str, study: StudyDescription) -> Counted:
+def _count_answer(row: Any, said: Any, first: str, study: StudyDescription) -> Counted:
     is_drawn = row.kind == schema.PAIRED and row.how != CHOSEN
     return Counted(
         times=1 if said is row else -1,
@@ -157,11 +157,11 @@ def _counted(row: Any, said: Any, first: str, study: StudyDescription) -> Counte
         outcome=said.outcome,
         milliseconds=said.milliseconds,
         is_tested=is_drawn and said.outcome != "skip",
-        whats=tuple(_whats(row, said.outcome, first, study)),
+        whats=tuple(_kinds_of_answer(row, said.outcome, first, study)),
     )
 
 
-def _undone(row: Any) -> Counted:
+def _count_undo(row: Any) -> Counted:
     """Return that an answer was taken back, which nothing takes back."""
     return Counted(
         times=1,
@@ -177,7 +177,7 @@ def _undone(row: Any) -> Counted:
     )
 
 
-def _whats(row: Any, outcome: str, first: str, study: StudyDescription) -> Iterable[str]:
+def _kinds_of_answer(row: Any, outcome: str, first: str, study: StudyDescription) -> Iterable[str]:
     """Say what a judge did."""
     if row.kind == schema.ATTENTION:
         yield "passed" if study.is_expected(outcome, row.expected) else "failed"

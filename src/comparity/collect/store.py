@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from comparity.collect import owner, participation, schema, setup
 from comparity.collect.database import (
+    GroupWriter,
     counts_file,
     hide_password,
     is_postgresql,
@@ -26,7 +27,6 @@ from comparity.collect.judge import Assignment, Judge, Outcome, Picture, Receipt
 from comparity.collect.schema import VERSION
 from comparity.collect.setup import Items
 from comparity.collect.study import StudyDescription
-from comparity.collect.writer import GroupWriter
 from comparity.errors import NoStudyError, OptionError, StudyExistsError
 
 Answer = TypeVar("Answer")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from comparity.collect.judge import Task
-from comparity.collect.languages import choose_words
 from comparity.collect.options import CollectOptions
+from comparity.collect.rendering import choose_words
 from comparity.errors import FileAccessError, StudyError
 
 Kind = Literal["text", "markdown", "image", "html"]

@@ -144,12 +144,12 @@ class TabulatedItems(EngineItems):
     def count(self, options: PairwiseOptions, score_ties: str, *, numbered: bool) -> CountedPairs:
         """Count pairs from the sums."""
         which = RAW if self.factors is None else STANDARDISED
-        counted = self._counted(self.sums[which], score_ties)
+        counted = self._counted_pairs(self.sums[which], score_ties)
         if not numbered or not self.rows.is_weighted:
             return counted
-        return replace(counted, unweighted=self._counted(self.sums[NUMBERS], score_ties))
+        return replace(counted, unweighted=self._counted_pairs(self.sums[NUMBERS], score_ties))
 
-    def _counted(self, sums: PairSums, score_ties: str) -> CountedPairs:
+    def _counted_pairs(self, sums: PairSums, score_ties: str) -> CountedPairs:
         pairs, doubt = sums.pairs(score_ties)
         names = (self.groups, self.others)
         return CountedPairs(pairs.sharing, pairs.score_ties, *names, doubt=doubt)

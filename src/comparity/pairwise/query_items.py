@@ -121,12 +121,12 @@ class PartitionedItems(EngineItems):
         """Count pairs within queries."""
         if not self.known:
             self._count_parts(options)
-        counted = self._counted(self._which, options, score_ties)
+        counted = self._counted_pairs(self._which, options, score_ties)
         if not numbered:
             return counted
         unweighted = None
         if self.rows.is_weighted:
-            unweighted = self._counted(NUMBERS, options, score_ties)
+            unweighted = self._counted_pairs(NUMBERS, options, score_ties)
         singles = self.known["singles",] if counted.recount is not None else None
         return CountedPairs(
             counted.sharing,
@@ -138,16 +138,16 @@ class PartitionedItems(EngineItems):
             singles=singles,
         )
 
-    def _counted(self, which: str, options: PairwiseOptions, score_ties: str) -> CountedPairs:
+    def _counted_pairs(self, which: str, options: PairwiseOptions, score_ties: str) -> CountedPairs:
         pairs = self.known[which, score_ties, "cells"]
         others = self.others if which != STANDARDISED else ()
-        recount = partial(self._recounted, which, score_ties)
+        recount = partial(self._recount, which, score_ties)
         by_query = options.average == "queries"
         names = (self.groups, others)
         found = pairs.sharing, pairs.score_ties
         return CountedPairs(*found, *names, recount=recount if by_query else None)
 
-    def _recounted(self, which: str, score_ties: str, once_in: str) -> AllPairs:
+    def _recount(self, which: str, score_ties: str, once_in: str) -> AllPairs:
         found: AllPairs = self.known[which, score_ties, once_in]
         return found
 

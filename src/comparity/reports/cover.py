@@ -142,7 +142,7 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     provenance = _mapping(content.get("provenance"))
     data = _mapping(provenance.get("data")) or provenance
     columns = {**data, **_mapping(data.get("columns"))}
-    facts = {"question": _asked(content.get("notion") or content.get("kind"))}
+    facts = {"question": _question_of(content.get("notion") or content.get("kind"))}
     facts["files"] = "; ".join(_files(data.get("files")))
     facts |= {words: _join_names(columns.get(key)) for key, words in COLUMNS.items()}
     facts["a score counts as yes"] = said_threshold(columns)
@@ -153,7 +153,7 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in facts.items() if text}
 
 
-def _asked(name: Any) -> str:
+def _question_of(name: Any) -> str:
     found = (asked for word, asked in ASKED.items() if word in str(name))
     return next(found, "")
 

@@ -210,11 +210,11 @@ def read_ratings(columns: Columns, items: StudyItems, longest: float) -> TaskAns
     repeated = _truths(columns, "repeated", "ratings")
     key = judge * len(items.places) + item
     first, second = _first_rows(key, ~repeated), _first_rows(key, repeated)
-    orders = _implied(judge[first], item[first], rating[first])
+    orders = _implied_orders(judge[first], item[first], rating[first])
     # What was rated twice: two orders of every pair of such items.
     both = np.intersect1d(key[first], key[second])
     one, two = (rows[np.isin(key[rows], both)] for rows in (first, second))
-    before, after = (_implied(judge[rows], item[rows], rating[rows]) for rows in (one, two))
+    before, after = (_implied_orders(judge[rows], item[rows], rating[rows]) for rows in (one, two))
     product = before.order * after.order
     again = Orders(judge=before.judge, low=before.low, high=before.high, order=product)
     return _answers(columns, judges, judge, repeated, orders, again, longest)
@@ -226,7 +226,7 @@ def _first_rows(key: Ints, among: NDArray[np.bool_]) -> Ints:
     return rows[np.unique(key[rows], return_index=True)[1]]
 
 
-def _implied(judge: Ints, item: Ints, rating: Floats) -> Orders:
+def _implied_orders(judge: Ints, item: Ints, rating: Floats) -> Orders:
     """Return the order of all pairs of items that one judge rated, in a fixed order of rows."""
     parts = []
     place = np.lexsort((item, judge))

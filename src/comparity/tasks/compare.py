@@ -253,7 +253,7 @@ def _minutes(
         contrast_tasks(
             MINUTES,
             RATIO,
-            (_scaled(ratings, pairs, own[0]), own[1]),
+            (_minutes_at_scaled_gap(ratings, pairs, own[0]), own[1]),
             1 - options.alpha,
             SCALED,
             tested=(_per_strength(ratings), _per_strength(pairs)),
@@ -268,7 +268,7 @@ def _minutes(
     ]
 
 
-def _scaled(ratings: JudgingCost, pairs: JudgingCost, own: OverJudges) -> OverJudges:
+def _minutes_at_scaled_gap(ratings: JudgingCost, pairs: JudgingCost, own: OverJudges) -> OverJudges:
     """Return minutes of ratings for a gap that is scaled by how often the model agrees."""
     value = own.value + 2 * (pairs.strength - ratings.strength)
     parts = (ratings.variances[2], 4 * pairs.variances[1])

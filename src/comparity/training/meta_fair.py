@@ -191,14 +191,14 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_option("search", self.search, ("frontier", "exact", "published"))
         if self.posterior is not None:
             check_option("posterior", self.posterior, ("logistic", "normal"))
-        for name, found in (("tau", self.tau), ("tolerance", self._allowed)):
+        for name, found in (("tau", self.tau), ("tolerance", self._shortfall)):
             if not isinstance(found, int | float | np.number) or not 0 <= found <= 1:
                 raise OptionError(name, found, ["a number from 0 to 1"])
         if not isinstance(self.samples, int | np.integer) or self.samples < 1:
             raise OptionError("samples", self.samples, ["a whole number from 1 on"])
 
     @property
-    def _allowed(self) -> float:
+    def _shortfall(self) -> float:
         """How far the ratio may stay below tau."""
         if self.tolerance is not None:
             return self.tolerance
@@ -249,11 +249,11 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.bounds_, self.multipliers_ = bounds, multipliers
             accuracy, self.ratio_ = self._judge(shares, positive, group)
             largest = max(largest, self.ratio_)
-            if accuracy > best and self.ratio_ >= self.tau - self._allowed:
+            if accuracy > best and self.ratio_ >= self.tau - self._shortfall:
                 best, kept = accuracy, (self.bounds_, self.multipliers_, self.ratio_)
         self.bounds_, self.multipliers_, self.ratio_ = kept
         if self.tau and not best:
-            told = UnreachedRatioWarning(self.metric, self.tau, self._allowed, largest)
+            told = UnreachedRatioWarning(self.metric, self.tau, self._shortfall, largest)
             warnings.warn(told, stacklevel=3)
         return self
 
@@ -280,7 +280,7 @@ class MetaFairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dual = self._dual(shares, 0.0, 0.0)
         for direction in np.array([[1.0, -self.tau], [-self.tau, 1.0]]):
             line = follow_line(dual.base, dual.columns @ direction, positive, group)
-            reached = np.flatnonzero(line.ratio >= self.tau - self._allowed)
+            reached = np.flatnonzero(line.ratio >= self.tau - self._shortfall)
             best = int(reached[0]) if len(reached) else int(line.ratio.argmax())
             low, high = sorted(line.rates[:, best].tolist())
             yield (low, high), line.at[best] * direction

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from comparity.collect.database import owner_engine
-from comparity.collect.writer import GroupWriter
+from comparity.collect.database import GroupWriter, owner_engine
 
 
 @pytest.fixture
