@@ -132,7 +132,7 @@ def run_full(n: int) -> None:
     """Time full steps of a linear model of one size, and check the answers."""
     import torch
 
-    from comparity.training.torch_bounds import pairwise_bounds
+    from comparity.training.torch_losses import pairwise_bounds
 
     torch.set_num_threads(1)
     y, _, group = columns("binary", n, 2)

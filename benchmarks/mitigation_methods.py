@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 from comparity import FairRanker, MetaFairClassifier
-from comparity.training.group_shift import group_shift
+from comparity.training.group_moves import group_shift
 from comparity.training.group_thresholds import group_thresholds
 from comparity.training.score_transforms import match_histograms
 from comparity.training.weigh import fair_balance, reweighing

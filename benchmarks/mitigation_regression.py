@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_predict
 
 from comparity import FairRegressor
-from comparity.training.group_shift import group_shift
+from comparity.training.group_moves import group_shift
 
 
 def least_squares(train: Part) -> Iterator[Fit]:

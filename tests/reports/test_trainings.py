@@ -11,7 +11,7 @@ from comparity.reports.charts import Curve, CurveChart, axis_between
 from comparity.reports.page import _environment
 from comparity.training.costs import ERROR, Method, ScoreChange
 from comparity.training.result import Outcome, TradeOff, Training, WeighedCell, Weighing
-from comparity.training.trained_section import _verdict
+from comparity.training.trained_scorers import _verdict
 
 
 def outcome(accuracy: float, difference: float, error: float | None = None) -> Outcome:

@@ -12,15 +12,14 @@ import torch
 from comparity import FairRanker, FairRegressor, NeuralNetwork
 from comparity.errors import OptionError
 from comparity.tables.features import labelled_items
-from comparity.training import models, torch_parameters
-from comparity.training.batches import batches, deal
+from comparity.training import models, torch_losses
 from comparity.training.comparisons import ComparisonRanker
 from comparity.training.game import Constraints
 from comparity.training.goals import choices_of, differences, terms_of
 from comparity.training.losses import labelled_pairs
-from comparity.training.rows import Scale, training_rows
+from comparity.training.rows import Scale, batches, deal, training_rows
 from comparity.training.torch_game import Network, PairwiseProblem, _Player
-from comparity.training.torch_parameters import ModuleParameters
+from comparity.training.torch_losses import ModuleParameters
 from tests.training.interaction import interaction
 
 EVERYWHERE: dict[str, Any] = {"validation_fraction": 0, "random_state": 0, "progress": False}
@@ -165,7 +164,7 @@ def test_the_way_back_in_parts_is_that_of_all_rows(monkeypatch: pytest.MonkeyPat
     state = {name: one.numpy() for name, one in Small((1, 8, 8)).double().state_dict().items()}
     slope, found = np.random.default_rng(0).normal(size=50), []
     for size in (4096, 7):
-        for module in (models, torch_parameters):
+        for module in (models, torch_losses):
             monkeypatch.setattr(module, "ROWS_AT_A_TIME", size)
         whole = ModuleParameters(lambda shape: Small(shape).double(), state, X, 0.1)
         scores = whole.scores(whole.start)

@@ -11,8 +11,12 @@ import statsmodels.api as sm
 from comparity import ComparisonRanker, comparative_separation
 from comparity.errors import ComparityError
 from comparity.ranking.judgments import judgments_of
-from comparity.training.decided_judgments import decided_judgments, split_items, split_judgments
-from comparity.training.judged_loss import JudgedLoss
+from comparity.training.bradley_terry_loss import (
+    JudgedLoss,
+    decided_judgments,
+    split_items,
+    split_judgments,
+)
 
 BETA = np.array([1.0, -0.5, 0.7])
 

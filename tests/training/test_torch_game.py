@@ -10,7 +10,7 @@ import torch
 
 from comparity.errors import NonFiniteScoreError, OptionError
 from comparity.training.losses import attribute_pairs, group_pairs, labelled_pairs
-from comparity.training.torch_bounds import pairwise_bounds
+from comparity.training.torch_losses import pairwise_bounds
 
 POWERS = pytest.mark.parametrize("squared", [False, True])
 

@@ -166,7 +166,7 @@ def train(file: Path, output: Path, **choices: Any) -> Result:
     Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     if "items" in choices:
-        from comparity.training.judged_train import train_judgments as run
+        from comparity.training.train_judgments import train_judgments as run
     else:
         from comparity.training.train import train_file as run  # type: ignore[assignment]
     # Told beside the result, which may go elsewhere.

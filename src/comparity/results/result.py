@@ -61,7 +61,7 @@ HOMES = (
     "comparity.ranking.exposure",
     "comparity.ranking.fair_topk",
     "comparity.training.result",
-    "comparity.training.judged_result",
+    "comparity.training.trained_scorers",
     "comparity.planning.result",
     "comparity.pairs.result",
     "comparity.judges.result",

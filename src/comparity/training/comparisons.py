@@ -17,19 +17,18 @@ from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.typing import Attributes, Column, Comparisons, Matrix
 from comparity.tables.values import check_lengths
-from comparity.training.candidates import PreparedRows, kind_of
-from comparity.training.decided_judgments import (
+from comparity.training.bradley_terry_loss import (
     DecidedJudgments,
     adjust_for_judges,
     decided_judgments,
     split_judgments,
 )
-from comparity.training.estimators import FairScorer
+from comparity.training.candidates import PreparedRows, kind_of
+from comparity.training.estimators import FairScorer, GoalScore
 from comparity.training.feature_checks import check_features, sensitive_column, unmask
 from comparity.training.fitting import Layout, fit_score, keep_fit, prepare_rows
 from comparity.training.goals import Choices
 from comparity.training.rows import Rows, Scale, training_rows
-from comparity.training.scoring import GoalScore
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -178,8 +177,8 @@ class ComparisonRanker(FairScorer):
             As for ``fit``.
         sensitive_features : array-like, (n,), optional
             Where given and differences are limited, the score is that of
-            :class:`comparity.training.scoring.GoalScore`: minus a penalty where the goal is missed
-            by more than 0.01.
+            :class:`comparity.training.estimators.GoalScore`: minus a penalty where the goal is
+            missed by more than 0.01.
         """
         scores = self.predict(X)
         judged = decided_judgments(judgments_of(comparisons, n_items=len(scores), ties=ties))

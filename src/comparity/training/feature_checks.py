@@ -1,15 +1,32 @@
-"""Features, groups and weights of rows, checked at the door."""
+"""Features, scores, groups and weights of rows, checked at the door."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from comparity.errors import NonFiniteFeatureError, OptionError, OutOfRangeError, WeightError
+from comparity.errors import (
+    EmptyTableError,
+    NonFiniteFeatureError,
+    OptionError,
+    OutOfRangeError,
+    TwoGroupsOnlyError,
+    UnknownGroupError,
+    WeightError,
+)
+from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.frames import of_engine, text_of
-from comparity.tables.values import LARGEST, as_array, check_lengths, rows_of, values_of
+from comparity.tables.values import (
+    LARGEST,
+    as_array,
+    check_lengths,
+    group_codes,
+    numbers,
+    rows_of,
+    values_of,
+)
 
 Floats = NDArray[np.float64]
 
@@ -156,3 +173,41 @@ def unmask(values: Any) -> Any:
     if values.dtype.kind in "biuf":
         return np.ma.filled(values.astype(np.float64), np.nan)
     return values_of(values, "array")
+
+
+def check_columns(scores: ArrayLike, sensitive: ArrayLike) -> tuple[Floats, NDArray[Any]]:
+    """Return scores and groups of as many rows, of which there is one."""
+    values = numbers(as_array(scores, "scores"), "scores", "array")
+    column = as_array(sensitive, "sensitive_features")
+    check_lengths({"scores": values, "sensitive_features": column})
+    if not len(values):
+        raise EmptyTableError("array")
+    return values, column
+
+
+def group_positions(
+    scores: ArrayLike, sensitive: ArrayLike, groups: tuple[str, ...]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return scores and positions in `groups`."""
+    values, column = check_columns(scores, sensitive)
+    codes, names = group_codes(column, "sensitive_features", "array", several=False)
+    unknown = [name for name in names if name not in groups]
+    if unknown:
+        raise UnknownGroupError(unknown[0], "sensitive_features", groups)
+    return values, np.array([groups.index(name) for name in names], dtype=np.int64)[codes]
+
+
+def items_of_two_groups(
+    y: ArrayLike,
+    scores: ArrayLike,
+    sensitive_features: ArrayLike,
+    *,
+    queries: ArrayLike | None = None,
+    what: str,
+) -> LabelledItems:
+    """Return labelled and scored rows of exactly two groups, as `what` needs them."""
+    names = {**NAMES, "label": "y", "score": "scores"}
+    items = labelled_items(y, scores, sensitive_features, queries=queries, names=names)
+    if len(items.groups) != 2:
+        raise TwoGroupsOnlyError(what, items.groups)
+    return items

@@ -17,15 +17,13 @@ from comparity.errors import (
     TooFewRowsError,
 )
 from comparity.tables.features import LabelledItems
-from comparity.training.candidates import Candidates, Kind, PreparedRows, goal_terms
+from comparity.training.candidates import Candidates, Kind, PreparedRows, goal_terms, pool
 from comparity.training.game import first_guess
 from comparity.training.goals import PARITY, Choices, differences, largest_difference, overall
-from comparity.training.held_out import hold_out
 from comparity.training.mixtures import Chosen, Mixture, frontier, minima
 from comparity.training.models import LinearModel, Model, StochasticScorer
-from comparity.training.pooling import pool
 from comparity.training.result import Outcome, Training
-from comparity.training.rows import Rows, Scale, training_rows
+from comparity.training.rows import Rows, Scale, hold_out, training_rows
 from comparity.training.solve import KEPT, train
 
 Floats = NDArray[np.float64]

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.errors.fits import ClassCountError, LabelAbsentError, TwoGroupsOnlyError
+from comparity.errors.fits import ClassCountError, LabelAbsentError
 from comparity.tables.columns import check_option
-from comparity.tables.features import NAMES, LabelledItems, labelled_items
+from comparity.tables.features import LabelledItems
 from comparity.tables.frames import text_of
+from comparity.training.feature_checks import group_positions, items_of_two_groups
 from comparity.training.goals import check_number
-from comparity.training.score_transforms import group_positions
+from comparity.training.score_transforms import FitOfTwoGroups
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -26,34 +27,25 @@ MOST_CUTS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupThresholds:
+class GroupThresholds(FitOfTwoGroups):
     """The score above which a row of each group is selected.
 
     Attributes
     ----------
-    groups : tuple of str
-        The two groups, sorted.
     thresholds : mapping of str to float
         By group; infinite where everybody or nobody is selected.
     goal : str
         The rates that are alike.
     slack : float
         The difference asked for.
-    accuracy, difference : float
-        Share of right decisions, and the largest difference of the rates, on the rows fitted to.
-    threshold_before, accuracy_before, difference_before : float
-        The most accurate threshold for both groups, and the same of its decisions.
+    threshold_before : float
+        The most accurate threshold for both groups, whose decisions are those before.
     """
 
-    groups: tuple[str, ...]
     thresholds: Mapping[str, float]
     goal: str
     slack: float
-    accuracy: float
-    difference: float
     threshold_before: float
-    accuracy_before: float
-    difference_before: float
 
     def decide(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Flags:
         """Return who is selected.
@@ -133,8 +125,7 @@ def group_thresholds(
     """
     check_option("goal", goal, GOALS)
     check_number("slack", slack, low=0)
-    names = {**NAMES, "label": "y", "score": "scores"}
-    items = labelled_items(y, scores, sensitive_features, names=names)
+    items = items_of_two_groups(y, scores, sensitive_features, what="thresholds by group")
     positive = _check_labels(items, goal)
     both = [_curve(items.score, positive, of, goal) for of in _members(items)]
     error, apart = _compare(*both)
@@ -174,8 +165,6 @@ def _members(items: LabelledItems) -> list[Flags]:
 
 def _check_labels(items: LabelledItems, goal: str) -> Flags:
     """Return which labels are positive."""
-    if len(items.groups) != 2:
-        raise TwoGroupsOnlyError("thresholds by group", items.groups)
     known = np.unique(items.label)
     if len(known) != 2:
         raise ClassCountError([text_of(one) for one in known], "multiclass")

@@ -25,7 +25,6 @@ from comparity.errors import MissingExtraError, NoTreeError, OptionError
 from comparity.errors.requirements import check_requirements
 from comparity.training.game import Pace, Play, Referee, later_mean, snapshot_steps
 from comparity.training.goals import Choices
-from comparity.training.leaves import LeafParameters, Refitted
 from comparity.training.models import (
     ZERO,
     Layer,
@@ -38,13 +37,14 @@ from comparity.training.models import (
     forward,
     sum_trees,
 )
+from comparity.training.polish import LeafParameters, Refitted
 from comparity.training.rows import CellWeights, Rows, Scale
 
 if TYPE_CHECKING:
     import torch
     from lightgbm import Booster, Dataset
 
-    from comparity.training.torch_parameters import ModuleParameters
+    from comparity.training.torch_losses import ModuleParameters
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -77,7 +77,7 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
 
     It is trained in double precision on the processor, on **all** pairs unless `batch_size` says
     otherwise: the loss over pairs is a torch function that costs about a sort of the scores
-    (:func:`comparity.training.torch_bounds.pairwise_bounds`). Constraints are handed to cooper:
+    (:func:`comparity.training.torch_losses.pairwise_bounds`). Constraints are handed to cooper:
     multipliers rise by a tenth of `referee_rate` times the *true* violation, the network descends
     by Adam on hinges that bound it [1]_. In the robust form a level is raised, and held against
     every rate by a constraint. After a third of the steps multipliers also follow what is missed
@@ -166,7 +166,7 @@ class NeuralNetwork(BaseEstimator):  # type: ignore[misc]
 
     def parameters(self, model: State, rows: Rows, choices: Choices) -> ModuleParameters:
         """Return a model as a function of the weights of its layers."""
-        from comparity.training.torch_parameters import ModuleParameters
+        from comparity.training.torch_losses import ModuleParameters
 
         features = rows.scale.arrays(rows.features, raw=self.raw)
         return ModuleParameters(self.build, model, features, choices.l2)

@@ -133,7 +133,7 @@ class PairFamily:
 
         With :math:`t` the score of the better minus that of the worse item, the step
         :math:`[t > 0]` becomes a curve of two parabolas that rises from 0 at -h to 1 at h,
-        see :mod:`comparity.training.smooth_order`. Its sum over all pairs costs about a sort, too.
+        see :mod:`comparity.training.pair_sums`. Its sum over all pairs costs about a sort, too.
 
         Parameters
         ----------

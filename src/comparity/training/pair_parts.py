@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.training.pair_order import PairOrder
-from comparity.training.smooth_order import smooth_sums
+from comparity.training.pair_sums import smooth_sums
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -5,17 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.pairwise.result import PairwiseAccuracy
-from comparity.results.audit import Audit
-from comparity.results.plain import INLINE
 from comparity.results.result import Result, frame_of_rows
-from comparity.training.costs import Method, ScoreChange
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -246,104 +241,6 @@ class Weighing(TrainingAnswer):
     def table(self) -> list[dict[str, Any]]:
         """Return one row for each group and label."""
         return [one._asdict() for one in self.cells]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerAudit:
-    """What audits say of a score, of what its training was asked for.
-
-    Attributes
-    ----------
-    finding : str
-        Of all tests that decide.
-    exit_status : int
-        What a command returns to the shell.
-    accuracy : PairwiseAccuracy
-        Over pairs that labels imply; it decides unless statistical parity alone was asked for.
-    parity : Audit or None
-        Over pairs of groups, whatever their labels, where that was asked for.
-    """
-
-    finding: str
-    exit_status: int
-    accuracy: PairwiseAccuracy = field(metadata=INLINE)
-    parity: Audit | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedScorer(TrainingAnswer):
-    """What the command that trains did.
-
-    Attributes
-    ----------
-    output : str
-        The model file.
-    coefficients : mapping of str to float
-        Of the features, in their units; empty where the score is not linear.
-    training : Training
-        What was asked, and what came out on the rows chosen by.
-    before, after : ScorerAudit
-        Audits of a model without a goal and of the trained one, on rows that neither saw.
-    rows : mapping of str to int
-        Rows given to training, and rows audited.
-    seed : int
-        Of whatever was drawn at random.
-    changes : tuple of ScoreChange
-        What all pairs, each group and each kind of pair lost or won by the goal, on the same rows.
-    methods : tuple of Method
-        What was written, what it is compared with, and simpler ways to the goal, on the same rows.
-    frontier : tuple of Method
-        Mixtures of what training came by, at other slacks, there.
-    against : ScoreChange or None
-        What training changes in place of a shift of groups: squared error, or accuracy over all
-        pairs.
-    adjusted : mapping of str to float, optional
-        By how much the scores of each group are shifted, where the goal is kept by that.
-    """
-
-    output: str
-    coefficients: Mapping[str, float]
-    training: Training
-    before: ScorerAudit
-    after: ScorerAudit
-    rows: Mapping[str, int]
-    seed: int
-    changes: tuple[ScoreChange, ...] = ()
-    methods: tuple[Method, ...] = ()
-    frontier: tuple[Method, ...] = ()
-    against: ScoreChange | None = None
-    adjusted: Mapping[str, float] | None = None
-
-    DERIVED: ClassVar[Mapping[str, str]] = {"finding": "finding", "change": "change"}
-
-    @property
-    def finding(self) -> str:
-        """The finding of the audit after training."""
-        return self.after.finding
-
-    @property
-    def exit_status(self) -> int:
-        """What a command returns to the shell: that of the audit after training."""
-        return self.after.exit_status
-
-    @property
-    def change(self) -> dict[str, Any]:
-        """Accuracy after training minus that before, overall and for every kind of pair."""
-        before, after = self.before.accuracy, self.after.accuracy
-        return {"overall": after.overall - before.overall, "matrix": after.matrix - before.matrix}
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return one row for each kind of pair, with its accuracy before and after."""
-        kinds = product(self.after.accuracy.groups, repeat=2)
-        rates = (one.accuracy.matrix.ravel().tolist() for one in (self.before, self.after))
-        return [
-            {"better": better, "worse": worse, "before": before, "after": after}
-            for (better, worse), before, after in zip(kinds, *rates, strict=True)
-        ]
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the matrix after training as a heat map."""
-        return self.after.accuracy.plot(ax)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Rows that a score is trained on, held out or chosen by, with their pairs."""
+"""Rows that a score is trained on, held out or chosen by, with their pairs, and rows in batches."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.tables.features import LabelledItems
+from comparity.training.bradley_terry_loss import JudgedLoss
 from comparity.training.goals import PARITY, Choices, overall
-from comparity.training.judged_loss import JudgedLoss
 from comparity.training.losses import (
     PairFamily,
     attribute_pairs,
@@ -275,3 +275,111 @@ def take_items(items: LabelledItems, kept: Codes) -> LabelledItems:
     # A number has no groups: their column is empty.
     given = {name: one for name, one in columns.items() if one is not None and len(one)}
     return replace(items, **{name: one[kept] for name, one in given.items()})
+
+
+LEVELS = 20
+"""Labels of at most so many values are held out evenly."""
+
+
+def hold_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
+    """Say which rows are held out; none or all of them where there are too few.
+
+    Parameters
+    ----------
+    items : LabelledItems
+        Where they have queries, whole queries are held out; else the same share of every group
+        and, where labels are few, of every label.
+    fraction : float
+        Share of rows, or of queries.
+    rng : RandomState or Generator
+        What draws.
+    """
+    if items.query is not None:
+        return _hold_queries(items.query, fraction, rng)
+    order = np.lexsort((rng.uniform(size=len(items)), strata_of(items)))
+    # Every so many rows, stratum by stratum, from a random start.
+    steps = np.floor((np.arange(len(items) + 1) + rng.uniform()) * fraction)
+    held = np.zeros(len(items), dtype=bool)
+    held[order] = np.diff(steps) > 0
+    return held
+
+
+def _hold_queries(query: Codes, fraction: float, rng: Any) -> NDArray[np.bool_]:
+    drawn = rng.uniform(size=int(query.max()) + 1).argsort().argsort()
+    known = np.unique(query)
+    order = known[np.argsort(drawn[known])]
+    return np.isin(query, order[: round(fraction * len(known))])
+
+
+def strata_of(items: LabelledItems) -> Codes:
+    """Return what rows are held out evenly by: group and, where labels are few, label."""
+    strata = items.group if len(items.group) else np.zeros(len(items), dtype=np.int64)
+    levels, level = np.unique(items.label, return_inverse=True)
+    if len(levels) <= LEVELS:
+        strata = strata * len(levels) + level.reshape(-1)
+    return strata
+
+
+def batches(
+    rows: Rows, choices: Choices, size: int, rng: np.random.Generator
+) -> Iterator[tuple[Codes, Rows]]:
+    """Yield parts of rows with their pairs, without an end; every round has each row once.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows with labels; judged pairs have none.
+    choices : Choices
+    size : int
+        About so many rows are a part, or whole queries with about so many rows.
+    rng : Generator
+        What draws.
+
+    Yields
+    ------
+    kept : ndarray of int
+        Which rows.
+    part : Rows
+        The same, without their features.
+    """
+    items = rows.items
+    if rows.judged is not None or items is None:
+        why = "judged pairs are trained on all at once"
+        raise OptionError("batch_size", size, ["None"], why)
+    names = None if items.value is not None else group_names(items.group, items.groups)
+    nothing = np.zeros((len(items), 0))
+    while True:
+        dealt = deal(items, size, rng)
+        for one in range(int(dealt.max()) + 1):
+            kept = np.flatnonzero(dealt == one)
+            yield kept, training_rows(nothing, items, kept, rows.scale, choices, names)
+
+
+def deal(items: LabelledItems, size: int, rng: np.random.Generator) -> Codes:
+    """Return the part of each row: the same share of every group and label, or whole queries.
+
+    Examples
+    --------
+    >>> group = np.repeat([0, 1], [20, 10])
+    >>> y = np.tile([0.0, 1.0], 15)
+    >>> items = LabelledItems(label=y, score=y, group=group, groups=("a", "b"))
+    >>> part = deal(items, 10, np.random.default_rng(0))
+    >>> [np.bincount(2 * group[part == one] + (part == one).nonzero()[0] % 2).tolist()
+    ...  for one in range(3)]
+    [[4, 3, 2, 1], [3, 4, 1, 2], [3, 3, 2, 2]]
+    """
+    many = max(1, round(len(items) / size))
+    found = np.empty(len(items), dtype=np.int64)
+    if items.query is None:
+        order = np.lexsort((rng.uniform(size=len(items)), strata_of(items)))
+        found[order] = np.arange(len(items)) % many
+        return found
+    known, query = np.unique(items.query, return_inverse=True)
+    drawn = rng.permutation(len(known))
+    sizes = np.bincount(query.reshape(-1))[drawn]
+    # Queries one after the other, cut where so many rows are reached.
+    middle = (np.cumsum(sizes) - sizes / 2) / len(items)
+    part = np.unique(np.floor(middle * many), return_inverse=True)[1].reshape(-1)
+    of_query = np.empty(len(known), dtype=np.int64)
+    of_query[drawn] = part
+    return np.asarray(of_query[query.reshape(-1)])

@@ -12,12 +12,12 @@ from scipy.special import expit
 
 from comparity.counts.all_pairs import cell_counts
 from comparity.counts.query_pairs import query_counts
-from comparity.errors import EmptyCellError, EmptyTableError, OptionError, UnknownGroupError
-from comparity.errors.fits import TwoGroupsOnlyError
+from comparity.errors import EmptyCellError, OptionError, UnknownGroupError
 from comparity.tables.columns import check_option
-from comparity.tables.features import NAMES, LabelledItems, labelled_items
+from comparity.tables.features import LabelledItems
 from comparity.tables.frames import text_of
-from comparity.tables.values import as_array, check_lengths, group_codes, numbers
+from comparity.tables.values import group_codes
+from comparity.training.feature_checks import check_columns, group_positions, items_of_two_groups
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def match_histograms(
     >>> matching.transform(scores, sensitive_features=group).tolist()
     [6.0, 7.0, 8.0, 6.0, 7.0, 8.0]
     """
-    values, column = _check_columns(scores, sensitive_features)
+    values, column = check_columns(scores, sensitive_features)
     codes, names = group_codes(column, "sensitive_features", "array")
     ordered = tuple(np.sort(values[codes == code]) for code in range(len(names)))
     if target is None:
@@ -135,27 +135,6 @@ def _middles(n: int) -> Floats:
     return (np.arange(n) + 0.5) / n
 
 
-def _check_columns(scores: ArrayLike, sensitive: ArrayLike) -> tuple[Floats, NDArray[Any]]:
-    values = numbers(as_array(scores, "scores"), "scores", "array")
-    column = as_array(sensitive, "sensitive_features")
-    check_lengths({"scores": values, "sensitive_features": column})
-    if not len(values):
-        raise EmptyTableError("array")
-    return values, column
-
-
-def group_positions(
-    scores: ArrayLike, sensitive: ArrayLike, groups: tuple[str, ...]
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Return scores and positions in `groups`."""
-    values, column = _check_columns(scores, sensitive)
-    codes, names = group_codes(column, "sensitive_features", "array", several=False)
-    unknown = [name for name in names if name not in groups]
-    if unknown:
-        raise UnknownGroupError(unknown[0], "sensitive_features", groups)
-    return values, np.array([groups.index(name) for name in names], dtype=np.int64)[codes]
-
-
 SLOPES = tuple(np.round(np.geomspace(0.1, 5.0, 24), 4).tolist())
 """Slopes tried by default."""
 
@@ -168,37 +147,47 @@ HALVINGS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonotoneTransform:
+class FitOfTwoGroups:
+    """What was found for the scores of two groups, on the rows fitted to.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        The two groups, sorted.
+    accuracy, difference : float
+        Share of pairs ordered, or of decisions made, rightly, and the largest difference of the
+        rates that were to be alike, without its sign.
+    accuracy_before, difference_before : float
+        The same of the scores as they were.
+    """
+
+    groups: tuple[str, ...]
+    accuracy: float
+    difference: float
+    accuracy_before: float
+    difference_before: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonotoneTransform(FitOfTwoGroups):
     r"""What is done to the scores of one of two groups: :math:`\alpha z + \beta`.
 
     Where the others stay unchanged, the logistic function is applied to that.
 
     Attributes
     ----------
-    groups : tuple of str
-        The two groups, sorted.
     adjusted : str
         The group whose scores are moved.
     slope, shift : float
         :math:`\alpha` and :math:`\beta`.
     others : {"transformed", "unchanged"}
         Whether the other group's scores go through the logistic function, too.
-    accuracy, difference : float
-        Share of pairs ordered rightly, and the difference of the two accuracies across groups
-        without its sign, on the rows fitted to.
-    accuracy_before, difference_before : float
-        The same of the scores as they were.
     """
 
-    groups: tuple[str, ...]
     adjusted: str
     slope: float
     shift: float
     others: str
-    accuracy: float
-    difference: float
-    accuracy_before: float
-    difference_before: float
 
     def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
         """Return the scores, moved in the adjusted group; others are as they were.
@@ -299,10 +288,8 @@ def monotone_transform(
     _check_numbers("slack", [slack], low=0.0)
     if shifts is not None:
         _check_numbers("shifts", shifts)
-    names = {**NAMES, "label": "y", "score": "scores"}
-    items = labelled_items(y, scores, sensitive_features, queries=queries, names=names)
-    if len(items.groups) != 2:
-        raise TwoGroupsOnlyError("a monotone transform", items.groups)
+    what = "a monotone transform"
+    items = items_of_two_groups(y, scores, sensitive_features, queries=queries, what=what)
     before = cross_group_rates(items, items.score)
     moved = _group_to_move(items, adjusted, before[1])
     tried, of_group = [], items.group == moved

@@ -11,7 +11,6 @@ from comparity.training.result import (
     Outcome,
     RankingPolicy,
     TradeOff,
-    TrainedScorer,
     Training,
     TrainingAnswer,
     Weighing,
@@ -61,13 +60,6 @@ LISTED = 16
 def section(result: TrainingAnswer) -> Section:
     """Return what is told of an answer about training."""
     raise TypeError(f"{type(result).__name__} is no account of training")
-
-
-@section.register
-def _(result: TrainedScorer) -> Section:
-    from comparity.training.trained_section import trained_section
-
-    return trained_section(result)
 
 
 @section.register

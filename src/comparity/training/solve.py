@@ -17,12 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.training.candidates import Candidates, Kind, PreparedRows, goal_terms
+from comparity.training.candidates import (
+    Candidates,
+    Kind,
+    PreparedRows,
+    goal_terms,
+    pool,
+    pool_rates,
+)
 from comparity.training.game import Constraints, Minima, Nothing, Pace, Play, Referee
 from comparity.training.goals import Choices, Terms, differences
 from comparity.training.mixtures import Chosen, choose, minima
 from comparity.training.polish import asked_of, polish
-from comparity.training.pooling import pool, pool_rates
 from comparity.training.rows import Rows
 
 Floats = NDArray[np.float64]

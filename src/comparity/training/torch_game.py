@@ -24,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 
 from comparity.errors import OptionError
-from comparity.training.batches import batches
+from comparity.training.bradley_terry_loss import tensor_bits
 from comparity.training.game import (
     Constraints,
     Minima,
@@ -35,11 +35,9 @@ from comparity.training.game import (
     snapshot_steps,
 )
 from comparity.training.goals import Choices, overall
-from comparity.training.judged_loss import tensor_bits
 from comparity.training.models import inputs_of
-from comparity.training.rows import Rows
-from comparity.training.torch_bounds import CellBounds, pairwise_bounds
-from comparity.training.torch_parameters import limit_threads
+from comparity.training.rows import Rows, batches
+from comparity.training.torch_losses import CellBounds, limit_threads, pairwise_bounds
 
 Floats = NDArray[np.float64]
 

@@ -23,17 +23,17 @@ from comparity.tables.features import NAMES, LabelledItems, labelled_items
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.outputs import check_apart
 from comparity.tables.values import bounded_numbers, numbers
-from comparity.training.adjust import adjust_model, check_adjustable
-from comparity.training.beside import MOVED, FreshRows, fresh_rows, put_beside, simple_moves
 from comparity.training.candidates import Kind, PreparedRows, kind_of
+from comparity.training.costs import MOVED, FreshRows, fresh_rows, put_beside, simple_moves
 from comparity.training.fitting import TrainingFit, fit_score, prepare_rows
 from comparity.training.goals import PARITY, Choices, choices_of
-from comparity.training.group_moves import GroupMoves
-from comparity.training.held_out import hold_out
+from comparity.training.group_moves import GroupMoves, adjust_model, check_adjustable
 from comparity.training.model_files import SavedScorer, write_model
 from comparity.training.models import LinearModel
 from comparity.training.options import TrainForm
-from comparity.training.result import ScorerAudit, TrainedScorer, Training
+from comparity.training.result import Training
+from comparity.training.rows import hold_out
+from comparity.training.trained_scorers import ScorerAudit, TrainedScorer
 
 Floats = NDArray[np.float64]
 

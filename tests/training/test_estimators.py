@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from comparity import FairRanker, FairRegressor
 from comparity.errors import EmptyCellError, MissingSensitiveError, OptionError
-from comparity.training.scoring import GoalScore
+from comparity.training.estimators import GoalScore
 from tests.training.simulated import population, ranking
 
 SLACKS = {"slack": [0.01, 0.1]}

@@ -19,14 +19,14 @@ from comparity.tables.columns import labelled_columns
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.layouts import read_comparisons
 from comparity.tables.values import bounded_numbers
+from comparity.training.bradley_terry_loss import split_items
 from comparity.training.comparisons import ComparisonRanker
-from comparity.training.decided_judgments import split_items
-from comparity.training.judged_result import TrainedOnJudgments
 from comparity.training.kinds import BoostedTrees, NeuralNetwork
 from comparity.training.model_files import SavedScorer, write_model
 from comparity.training.models import LinearModel
 from comparity.training.options import TrainForm
 from comparity.training.train import check_files
+from comparity.training.trained_scorers import TrainedOnJudgments
 
 Floats = NDArray[np.float64]
 

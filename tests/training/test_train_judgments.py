@@ -9,9 +9,9 @@ import pytest
 
 from comparity import comparative_separation
 from comparity.errors import ComparityError
-from comparity.training.judged_result import TrainedOnJudgments
-from comparity.training.judged_train import train_judgments
 from comparity.training.model_files import read_model
+from comparity.training.train_judgments import train_judgments
+from comparity.training.trained_scorers import TrainedOnJudgments
 from tests.training.test_comparisons import judge
 
 KNOWN = {"features": ("x", "z"), "sensitive": "sex", "steps": 60, "seed": 1}
