@@ -106,8 +106,8 @@ NOT_DECIDING = {
     """,
     "what is shown": """
         metrics.pictures.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
-        ranking.names.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
-        ranking.mixture_likelihoods.WATCHED ranking.histograms.MANY ranking.pictures.LEVEL
+        ranking.items.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
+        ranking.mixture_likelihoods.WATCHED ranking.pictures.MANY ranking.pictures.LEVEL
         ranking.pictures.NAMED ranking.pictures.STROKES
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED

@@ -26,7 +26,7 @@ from comparity.errors import (
     UnknownReferenceError,
 )
 from comparity.ranking import bias_tests
-from comparity.ranking.contrasts import attributes_of, contrasts_of
+from comparity.ranking.items import attributes_of, contrasts_of
 from comparity.ranking.rank import rank_frames
 from tests.plain import ranking as plain
 

@@ -14,7 +14,7 @@ from comparity import barp
 from comparity.datasets.simulated_panels import SimulatedPanel, simulate_comparisons
 from comparity.errors import OptionError, UnknownReferenceError
 from comparity.ranking.bias_tests import chosen_intersections
-from comparity.ranking.contrasts import attributes_of
+from comparity.ranking.items import attributes_of
 
 
 def panel(seed: int, **bias: Any) -> SimulatedPanel:

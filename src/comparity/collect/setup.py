@@ -69,8 +69,8 @@ def read_items(path: str | Path, study: StudyDescription) -> Items:
         Any file that :func:`comparity.tables.files.read_table` reads.
     study : StudyDescription
     """
+    from comparity.ranking.items import item_names
     from comparity.ranking.judgments import columns_of
-    from comparity.ranking.names import item_names
     from comparity.tables.files import read_table
     from comparity.tables.values import numbers
 

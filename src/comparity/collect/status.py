@@ -179,7 +179,7 @@ class AssessedJudge:
         Log odds for an item that is one SD better, with its 95 % interval; None where judges are
         taken to be equally sharp.
     misfit : float or None
-        See :func:`comparity.ranking.misfit.infit`; by a Bradley-Terry ranking of all judges.
+        See :func:`comparity.ranking.reliability.infit`; by a Bradley-Terry ranking of all judges.
     lean, lean_low, lean_high, lean_q : float or None
         The bias that is farthest from zero, with its interval and q value.
     contrast : str
@@ -298,7 +298,7 @@ def assess_export(folder: Path, store: Store) -> Assessment:
 
 def _assessment(panel: RankedPanel, judged: Judgments, audit: Audit | None) -> Assessment:
     """Put together what is told of each judge."""
-    from comparity.ranking.misfit import infit
+    from comparity.ranking.reliability import infit
     from comparity.ranking.result import BiasedRanking
     from comparity.ranking.simple_models import bradley_terry
 

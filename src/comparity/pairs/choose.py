@@ -30,8 +30,8 @@ from comparity.pairs.study_so_far import (
     known_pairs,
     study_of,
 )
+from comparity.ranking.items import item_names
 from comparity.ranking.judgments import columns_of, judgments_from_frames, judgments_of
-from comparity.ranking.names import item_names
 from comparity.results.options import ComparisonColumns, provenance, shows
 from comparity.tables.chosen_pairs import CHOSEN, RANDOM
 from comparity.tables.features import named_attributes

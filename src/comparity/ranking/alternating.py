@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from comparity.errors import OptionError
 from comparity.ranking.connectivity import diagnose
-from comparity.ranking.contrasts import Contrasts
+from comparity.ranking.items import Contrasts
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.comparison_rows import rows_of
 from comparity.ranking.likelihood.passes import Pass

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors import AnchorError, OptionError
-from comparity.ranking.names import list_first
+from comparity.ranking.items import list_first
 from comparity.tables.frames import text_of
 
 Floats = NDArray[np.float64]

@@ -21,13 +21,6 @@ from comparity.ranking.bias_tests import (
     words_on,
 )
 from comparity.ranking.connectivity import Diagnosis, check_seats, diagnose
-from comparity.ranking.contrasts import (
-    Contrasts,
-    ItemAttribute,
-    attributes_of,
-    contrasts_of,
-    numbers_of,
-)
 from comparity.ranking.fit_report import (
     equality_of,
     errors_if_zero,
@@ -39,6 +32,13 @@ from comparity.ranking.fit_report import (
     words_on_sharpness,
 )
 from comparity.ranking.fits import AUTO, EQUAL, MARGINAL_LIKELIHOOD, OWN, SEAT, Wish, wish_of
+from comparity.ranking.items import (
+    Contrasts,
+    ItemAttribute,
+    attributes_of,
+    contrasts_of,
+    numbers_of,
+)
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.levels import check_trusted, notes_on_lone, settle_level
 from comparity.ranking.likelihood.errors import (

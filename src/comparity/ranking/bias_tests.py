@@ -27,9 +27,9 @@ from scipy.special import chdtrc, erfc, stdtr
 from comparity.errors import OptionError
 from comparity.inference.anytime import anytime_p_values
 from comparity.inference.multiplicity import benjamini_hochberg
-from comparity.ranking.contrasts import Contrasts, ItemAttribute, members_of
 from comparity.ranking.fits import ScoreDependence, Suggestion
 from comparity.ranking.intervals import LEAN_VARIANCE
+from comparity.ranking.items import Contrasts, ItemAttribute, members_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
 from comparity.ranking.likelihood.fit import Fit
@@ -89,7 +89,7 @@ def chosen_intersections(
 
     Examples
     --------
-    >>> from comparity.ranking.contrasts import attributes_of
+    >>> from comparity.ranking.items import attributes_of
     >>> groups = attributes_of({"sex": ["f", "m"], "race": ["b", "w"]})
     >>> chosen_intersections([{"sex": "f", "race": "b"}], groups)
     ((('sex', 'f'), ('race', 'b')),)

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from comparity.counts.kernels.compilation import njit
 from comparity.errors import NoPriorError, OptionError
-from comparity.ranking.contrasts import Contrasts, ItemAttribute
+from comparity.ranking.items import Contrasts, ItemAttribute, list_first
 from comparity.ranking.judgments import Judgments, count_outcomes
 from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.components import joined_parts, strong_parts
-from comparity.ranking.names import list_first
 
 Ints = NDArray[np.int64]
 

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from comparity.errors import NoPriorError, OptionError
 from comparity.ranking.connectivity import Diagnosis, check_joined, diagnose
-from comparity.ranking.contrasts import attributes_of, contrasts_of
 from comparity.ranking.fits import (
     DEFAULT_BETA,
     DEFAULT_SD,
@@ -40,6 +39,7 @@ from comparity.ranking.fits import (
     check_search,
     gaussian,
 )
+from comparity.ranking.items import attributes_of, contrasts_of
 from comparity.ranking.judgments import Judgments, judgments_of
 from comparity.ranking.mixture_likelihoods import MixtureModel, Optimum, maximise, mixture_of
 from comparity.ranking.options import RankingModel

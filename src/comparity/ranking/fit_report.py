@@ -18,6 +18,7 @@ from scipy.special import expit
 from comparity.errors import OptionError
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import AUTO, Effect, EqualSharpness, ModelFit, Prior, Sharpness
+from comparity.ranking.items import list_first
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.exact import DENSE
@@ -26,7 +27,6 @@ from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.search import Task
 from comparity.ranking.likelihood.sharpness import VAGUE, with_log_sharpness
-from comparity.ranking.names import list_first
 from comparity.results.judging import cluster_notes
 
 Floats = NDArray[np.float64]

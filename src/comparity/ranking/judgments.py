@@ -22,7 +22,7 @@ from comparity.errors import (
     TiesOnlyError,
     UnknownItemError,
 )
-from comparity.ranking.names import check_seen, code_names, item_names
+from comparity.ranking.items import check_seen, code_names, item_names
 from comparity.tables.coded_columns import Brought, CodedText, bring_columns
 from comparity.tables.frames import collect_columns, is_frame, of_engine, open_frame
 from comparity.tables.layouts import check_outcome_read

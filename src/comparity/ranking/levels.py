@@ -34,12 +34,12 @@ from comparity.ranking.anchors import (
     words_on_one,
 )
 from comparity.ranking.connectivity import groups_apart, seats_untold
+from comparity.ranking.items import list_first
 from comparity.ranking.likelihood.errors import Errors, chance_covariance
-from comparity.ranking.names import list_first
 from comparity.tables.frames import text_of
 
 if TYPE_CHECKING:
-    from comparity.ranking.contrasts import Contrasts
+    from comparity.ranking.items import Contrasts
     from comparity.ranking.likelihood.fit import Fit
     from comparity.ranking.likelihood.search import Task
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.errors.spelling import visible
-from comparity.ranking.histograms import MANY, count_by_range
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.audits import MOST_TESTS
 from comparity.reports.charts import (
     MOST_ROWS,
     Axis,
-    Curve,
-    CurveChart,
     Mark,
     Row,
     RowChart,
@@ -43,7 +40,6 @@ from comparity.results.result import missing_as_none
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from comparity.ranking.fair_topk import FairTopK
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -333,28 +329,67 @@ def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, NDArray[np.b
     return {group: names == group for group in sorted(set(names.tolist()))}
 
 
-def places_chart(result: FairTopK) -> CurveChart:
-    """Describe how many protected items the first places hold, and how many they must."""
-    places, held = range(1, result.k + 1), result.protected.cumsum().tolist()
-    most = max(*held, *result.table, result.p * result.k)
-    curves = [
-        Curve(label="held", points=list(zip(places, held, strict=True)), style="steps"),
-        Curve(label="needed", points=list(zip(places, result.table, strict=True)), style="steps"),
-        Curve(
-            label=f"a share of {result.p:g}",
-            points=[(place, result.p * place) for place in places],
-            style="guide",
-        ),
+MANY = 30
+"""Numbers of more evaluators than this are drawn by range."""
+
+
+def count_by_range(
+    marks: Sequence[Mark], title: str, legend: Mapping[str, str] | None = None
+) -> RowChart:
+    """Describe how numbers are spread over about ten ranges, by the kind of their marks.
+
+    Parameters
+    ----------
+    marks : sequence of Mark
+        One for each evaluator, all of them known.
+    title : str
+        What the numbers are.
+    legend : mapping of str to str, optional
+        What each kind of mark stands for.
+    """
+    edges = round_edges([mark.x for mark in marks])
+    within = np.digitize([mark.x for mark in marks], edges) - 1
+    rows = [
+        _row(ends, [marks[k].kind for k in np.flatnonzero(within == place).tolist()])
+        for place, ends in enumerate(pairwise(edges))
     ]
-    if result.failed_at is not None:
-        told = f"scores alone fail at place {count(result.failed_at)}"
-        ends = [(result.failed_at, 0.0), (result.failed_at, most)]
-        curves.append(Curve(label=told, points=ends))
-    across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
-    up = axis_between(f"items of {result.group!r} among the first", [0.0, most], from_zero=True)
-    return CurveChart(
-        title=result.headline,
-        axis=axis_between(across, places),
-        up=replace(up, ticks=tuple(tick for tick in up.ticks if tick.at == round(tick.at))),
-        curves=tuple(curves),
+    longest = [mark.x for row in rows for mark in row.marks]
+    return RowChart(
+        title=title,
+        about="; ".join(f"{row.label}: {row.note}" for row in rows),
+        axis=axis_between("evaluators", longest, from_zero=True),
+        rows=tuple(rows),
+        legend=legend or {},
     )
+
+
+def _row(ends: tuple[float, float], kinds: Sequence[str]) -> Row:
+    """Return a range with one stem for those found, and one for the others."""
+    # Two kinds stand above each other.
+    apart = 0.3 if len({*kinds}) > 1 else 0.0
+    stems = (
+        (kind, kinds.count(kind), below) for kind, below in (("found", -apart), ("open", apart))
+    )
+    return Row(
+        label=" to ".join(f"{end:+g}" if end else "0" for end in ends),
+        note=several(len(kinds), "evaluator"),
+        marks=tuple(
+            Mark(kind=kind, x=n, low=0, high=n, below=below) for kind, n, below in stems if n
+        ),
+    )
+
+
+def round_edges(values: Sequence[float]) -> list[float]:
+    """Return the ends of about ten ranges of one round width that hold all values.
+
+    Examples
+    --------
+    >>> round_edges([-0.95, 0.0, 1.4])
+    [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5]
+    """
+    low, high = min(values), max(values)
+    rough = max(high - low, 1e-9) / 10
+    unit = 10.0 ** math.floor(math.log10(rough))
+    width = next(unit * step for step in (1, 2, 5, 10) if unit * step >= rough)
+    first, last = math.floor(low / width), math.floor(high / width) + 1
+    return [round(width * place, 9) for place in range(first, last + 1)]

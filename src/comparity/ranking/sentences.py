@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from comparity.errors.spelling import visible
 from comparity.ranking.anchors import ALIGNED, EQUAL_MEANS
 from comparity.ranking.fits import SEAT
-from comparity.ranking.names import NAMED
+from comparity.ranking.items import NAMED
 from comparity.ranking.pictures import LEVEL, if_equal
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.reports.sections import (

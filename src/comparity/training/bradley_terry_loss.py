@@ -223,7 +223,7 @@ def adjust_for_judges(
     """
     # Imported here: whoever trains on labels needs no ranking.
     from comparity.ranking.barp import barp
-    from comparity.ranking.contrasts import attributes_of, contrasts_of, numbers_of
+    from comparity.ranking.items import attributes_of, contrasts_of, numbers_of
 
     if judgments.evaluator is None:
         wanted = ["evaluators= beside it", "adjust_judges=False"]

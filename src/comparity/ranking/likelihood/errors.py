@@ -35,7 +35,7 @@ from comparity.ranking.likelihood.sandwich import (
 
 if TYPE_CHECKING:
     from comparity.ranking.connectivity import Diagnosis
-    from comparity.ranking.contrasts import ItemAttribute
+    from comparity.ranking.items import ItemAttribute
 
 Floats = NDArray[np.float64]
 

@@ -13,6 +13,7 @@ from comparity.errors import NoPriorError
 from comparity.ranking.anchors import ZERO_MEAN, Anchor, Move, move_of
 from comparity.ranking.connectivity import Diagnosis
 from comparity.ranking.fits import Prior, by_cross_validation, folds
+from comparity.ranking.items import list_first
 from comparity.ranking.likelihood.comparison_rows import ComparisonRows, rows_of
 from comparity.ranking.likelihood.errors import Errors, errors_of
 from comparity.ranking.likelihood.evidence import LEAST_SCORE_SD
@@ -33,7 +34,6 @@ from comparity.ranking.likelihood.search import (
     groups_won_both_ways,
 )
 from comparity.ranking.likelihood.sharpness import equality_test, with_log_sharpness
-from comparity.ranking.names import list_first
 
 Floats = NDArray[np.float64]
 
