@@ -154,7 +154,7 @@ def main(judges: int = 0, large: int = 1000, folder: Path | None = None) -> None
     """Plan, collect, compare, and look at the truth."""
     home = Path(folder or tempfile.mkdtemp())
     plan = plan_tasks(ratio=0.5, agreement=0.72)
-    print(f"planned: {plan.n_minutes} judges of each task find a ratio of minutes of 0.5")
+    print(f"planned: {plan.n_minutes} judges for each task, to find a ratio of minutes of 0.5")
     judges = judges or 2 * plan.n_minutes
     make_study(home / "study.db", judges)
     with open_store(home / "study.db") as store:
@@ -172,7 +172,7 @@ def main(judges: int = 0, large: int = 1000, folder: Path | None = None) -> None
         holds = one.interval.low <= true.value <= one.interval.high
         print(
             f"{outcome}: {one.scale} {one.value:.2f}, with {large:,} judges each {true.value:.2f}; "
-            f"the interval holds it: {'yes' if holds else 'no'}"
+            f"inside the interval: {'yes' if holds else 'no'}"
         )
 
 

@@ -16,7 +16,7 @@ def test_intervals_hold_what_many_judges_would_show(
     example("ratings_or_comparisons").main(folder=tmp_path)
     printed = capsys.readouterr().out
     assert "Rating needs fewer minutes than comparing" in printed
-    assert printed.count("the interval holds it: yes") == 3
+    assert printed.count("inside the interval: yes") == 3
     assert "<h1>" in (tmp_path / "compared.html").read_text(encoding="utf-8")
 
 

@@ -240,7 +240,7 @@ def test_it_tells_everything_and_comes_back_from_json(study: SimulatedTasks) -> 
     found = compare(study, questionnaire=study.questionnaire)
     text = " ".join(str(found).split())
     assert "Rating an item took" in text
-    assert "the error counts judges" in text
+    assert "the sample size is the number of judges" in text
     assert read_result(json.loads(json.dumps(found.to_dict()))) == found
     assert "<svg" in found.to_html()
     assert len(found.to_frame()) == len(found.contrasts) == 13

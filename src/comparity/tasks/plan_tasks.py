@@ -71,18 +71,18 @@ class TaskPlan(Result):
         """Return what is told of the plan."""
         known = self.assumptions
         return Section(
-            headline=f"{count(self.n_minutes)} judges of each task",
+            headline=f"{count(self.n_minutes)} judges are needed for each task",
             sentences=(
                 f"With {count(self.n_minutes)} judges who rate and as many who compare, a ratio of "
                 f"minutes of {self.ratio:g} is found with {percent(self.power)} power by a test at "
-                f"{percent(self.alpha)}. A ratio of times as large needs {count(self.n_time)} of "
-                "each.",
-                f"Supposed: the logarithm of the time varies between judges by "
-                f"{known['time_spread']:g}; {known['kinds']:g} kinds of pairs; the model agrees "
-                f"with judges in {percent(known['agreement'])} of pairs, give or take "
-                f"{100 * known['agreement_spread']:g} points from judge to judge.",
-                "Which items each judge sees, and how many, decides how long all of them take, not "
-                "how many judges are needed.",
+                f"{percent(self.alpha)}. To find the same ratio of times, {count(self.n_time)} of "
+                "each are enough.",
+                f"Assumed: the logarithm of the time has a standard deviation of "
+                f"{known['time_spread']:g} between judges; {known['kinds']:g} kinds of pairs; the "
+                f"model agrees with judges in {percent(known['agreement'])} of pairs, with a "
+                f"standard deviation of {100 * known['agreement_spread']:g} points between judges.",
+                "How many items each judge sees changes how long they take, not how many judges "
+                "are needed.",
             ),
         )
 

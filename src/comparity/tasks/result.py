@@ -180,12 +180,12 @@ class TaskComparison(Result):
                 f"{_between(minutes)}."
             )
             if self.fewer_minutes == UNDECIDED:
-                yield f"Which task needs fewer minutes is {UNDECIDED}: the interval holds 1."
+                yield f"Which task needs fewer minutes is {UNDECIDED}: the interval contains 1."
         else:
-            yield f"How many minutes a verdict needs cannot be told: {minutes.about}."
+            yield f"How many minutes a verdict needs is not known: {minutes.about}."
         for outcome, words in (
-            (CONSISTENCY, "A judge who orders two items twice orders them alike"),
-            (AGREEMENT, "Two judges order two items alike"),
+            (CONSISTENCY, "A judge who orders two items twice gives the same order"),
+            (AGREEMENT, "Two judges order two items in the same way"),
         ):
             one = self[outcome]
             if one.is_known:
@@ -196,8 +196,8 @@ class TaskComparison(Result):
         effort = self._find(LOAD)
         if effort is not None and effort.is_known:
             yield (
-                f"Effort, from 1 to 7: {effort.ratings.value:.1f} of raters, "
-                f"{effort.comparisons.value:.1f} of those who compared {_between(effort)}."
+                f"Mean effort, from 1 to 7: {effort.ratings.value:.1f} for rating, "
+                f"{effort.comparisons.value:.1f} for comparing {_between(effort)}."
             )
 
     def _find(self, outcome: str) -> TaskContrast | None:
@@ -207,27 +207,28 @@ class TaskComparison(Result):
         notes = [
             f"{several(self.n_ratings, 'rating')} by {several(self.n_raters, 'judge')}, "
             f"{several(self.n_comparisons, 'comparison')} by {several(self.n_comparers, 'judge')}. "
-            "Each judge did one task, so that tasks are compared between judges and the error "
-            "counts judges, not answers. This is a fair comparison if a lot decided who did what.",
-            "Minutes are the primary outcome; the other tests are each at "
-            f"{percent(self.alpha)} and not corrected for being several.",
+            "Each judge did one task, so tasks are compared between judges: the sample size is the "
+            "number of judges, not of answers. The comparison is fair if judges were assigned to "
+            "tasks at random.",
+            "Minutes are the primary outcome. Each other test is at "
+            f"{percent(self.alpha)}, without a correction for multiple tests.",
             "A judge's ratings order all pairs of items that this judge rated; equal ratings are a "
             "tie, which counts half in consistency and agreement and is left out of verdicts.",
-            "Minutes are about the items of this study, judged by more judges like these. The gap "
-            "among ratings is scaled by how often the model agrees with raters, compared with how "
-            "often it agrees with those who compared: noisier answers hide gaps.",
+            "Minutes are for the items of this study and more judges like these. Noisier answers "
+            "hide gaps, so the gap that ratings have to find is scaled: by how often the model "
+            "agrees with raters, relative to how often it agrees with those who compared.",
         ]
         if self.n_pauses:
             notes.append(
-                f"{several(self.n_pauses, 'answer')} took more than {self.longest:g} s; the times "
-                "were taken for pauses and left out, the answers were kept."
+                f"{several(self.n_pauses, 'answer')} took more than {self.longest:g} s: their "
+                "times count as pauses and are left out; the answers are kept."
             )
         if self.n_untimed:
             notes.append(f"{several(self.n_untimed, 'answer')} without a time.")
         if self.n_chosen:
             notes.append(
-                f"{several(self.n_chosen, 'comparison')} left out, because earlier answers chose "
-                "the pair: such pairs are closer than others."
+                f"{several(self.n_chosen, 'comparison')} left out: their pairs were chosen because "
+                "of earlier answers and are closer than others."
             )
         if self.n_dropped:
             notes.append(f"{several(self.n_dropped, 'answer')} of flagged judges left out.")
