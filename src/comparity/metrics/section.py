@@ -196,7 +196,7 @@ def _(stability: ClusterStability) -> Section:
 @section.register
 def _(sensitivity: Sensitivity) -> Section:
     rows = tuple(
-        (visible(one.id), rate(one.median), f"{one.iqr:.4f}", "deaf" if one.deaf else "")
+        (visible(one.id), rate(one.median), f"{one.iqr:.4f}", "insensitive" if one.deaf else "")
         for one in sensitivity.spreads
     )
     return Section(
