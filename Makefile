@@ -23,6 +23,9 @@ SIZE ?= full
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
+# Tests start hundreds of processes: without bytecode, each compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo collect-demo lint quick check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
 
 help:

@@ -59,8 +59,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what ``make check`` leaves out."""
+    places = {str(place) for place in PLACES + PAGES}
+    long = {
+        path: not places.isdisjoint(map(str, [path, *path.parents]))
+        for path in {item.path for item in items}
+    }
     for item in items:
-        if any(item.path.is_relative_to(place) for place in PLACES + PAGES):
+        if long[item.path]:
             item.add_marker(pytest.mark.long)
 
 

@@ -101,7 +101,7 @@ def test_an_engine_out_of_memory_is_told_with_what_to_do(
 @pytest.mark.parametrize(
     "limits",
     [
-        "running.MOST_MEMORY, running.RESERVED, running.LEAST_MEMORY = 0, 0, 600 * 2**20",
+        "running.MOST_MEMORY, running.RESERVED, running.LEAST_MEMORY = 0, 0, 420 * 2**20",
         "frames.MEMORY = '20MB'",
     ],
 )
@@ -110,7 +110,7 @@ def test_many_rows_in_a_small_file_are_told_before_they_fill_memory(
 ) -> None:
     path = tmp_path / "rows.csv.gz"
     block = "".join(f"i{k},{'fm'[k % 2]},{k % 2},{k % 97}\n" for k in range(10_000))
-    path.write_bytes(gzip.compress(f"id,sex,good,score\n{400 * block}".encode(), 1))
+    path.write_bytes(gzip.compress(f"id,sex,good,score\n{100 * block}".encode(), 1))
     code = f"from comparity.cli import running\nfrom comparity.tables import frames\n{limits}\n"
     words = ["pairwise", str(path), "--parity", "--score", "score", "--sensitive", "sex"]
     done = subprocess.run(
@@ -125,12 +125,19 @@ def test_many_rows_in_a_small_file_are_told_before_they_fill_memory(
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(
     ("raised", "status", "told"),
     [
         (MemoryError("Unable to allocate 7.28 TiB"), 2, "7.28 TiB"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), 2, "Cannot allocate memory"),
         (ImportError("x.so: failed to map segment"), 2, "not enough memory"),
+        (caused(SystemError("no result"), MemoryError("of DuckDB")), 2, "of DuckDB"),
+        (SystemError("no result"), DEFECT, "Traceback"),
         (ImportError("no module"), DEFECT, "Traceback"),
         (OSError(errno.EISDIR, "Is a directory"), DEFECT, "Traceback"),
         (EOFError("ended"), DEFECT, "Traceback"),
