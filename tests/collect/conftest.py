@@ -25,11 +25,13 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
-        return str(tmp_path / "study.db")
+        yield str(tmp_path / "study.db")
+        return
     found: Cluster = request.getfixturevalue("cluster")
-    return found.new_database()
+    with found.empty_database() as name:
+        yield name
 
 
 @pytest.fixture
