@@ -198,7 +198,10 @@ def order_ties(order, same_score, level):  # type: ignore[no-untyped-def]
             end += 1
         if end - start > 1:
             block = order[start:end].copy()
-            order[start:end] = block[np.argsort(-level[block], kind="mergesort")]
+            falling = np.argsort(-level[block].astype(np.float64), kind="mergesort")
+            # Assigned one by one: to check the shapes of slices takes two seconds to compile.
+            for place in range(len(block)):
+                order[start + place] = block[falling[place]]
 
 
 @njit(cache=True, nogil=True)
@@ -255,7 +258,8 @@ def _add_trials(level, group, weight, trials):  # type: ignore[no-untyped-def]
     below, upto = np.zeros(len(trials)), np.zeros(len(trials))
     for place in range(len(level)):
         if place and level[place] != level[place - 1]:
-            below[:] = upto
+            for g in range(len(below)):
+                below[g] = upto[g]
         own, w = group[place], weight[place] if len(weight) else 1.0
         for g in range(len(below)):
             trials[own, g] += w * below[g]
@@ -274,7 +278,8 @@ def add_ties(level, group, weight, same_score, row, tie, rows):  # type: ignore[
             upto[:] = 0.0
         upto[group[place + 1]] += weight[place + 1] if len(weight) else 1.0
         if level[place] != level[place + 1]:
-            lower[:] = upto
+            for g in range(len(lower)):
+                lower[g] = upto[g]
         w = weight[place] if len(weight) else 1.0
         target = row[place] if len(row) else group[place]
         for g in range(len(lower)):

@@ -105,7 +105,9 @@ def _count(y, f, group, weight, new_label, offsets, better, worse, squares):  # 
     items = y, group, weight
     score, place = f.copy(), np.arange(len(y))
     spare = np.empty(len(y)), np.empty(len(y), dtype=np.int64)
-    longest = np.diff(offsets).max() if len(y) else 0
+    longest = 0
+    for query in range(len(offsets) - 1):
+        longest = max(longest, offsets[query + 1] - offsets[query])
     bounds = np.empty(longest + 1, dtype=np.int64)
     for query in range(len(offsets) - 1):
         n_runs = 0

@@ -95,7 +95,8 @@ def _place(level, group, weight, row, better, worse, products):  # type: ignore[
     end = 0
     for place in range(len(level)):
         if place == end:
-            below[:] = upto
+            for g in range(k):
+                below[g] = upto[g]
             while end < len(level) and level[end] == level[place]:
                 upto[group[end]] += weight[end] if len(weight) else 1.0
                 end += 1

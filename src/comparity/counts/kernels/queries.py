@@ -79,7 +79,9 @@ def count_queries(  # type: ignore[no-untyped-def]
     none are added.
     """
     y, f, group, weight = columns
-    longest = np.diff(offsets).max() if len(offsets) > 1 else 0
+    longest = 0
+    for query in range(len(offsets) - 1):
+        longest = max(longest, offsets[query + 1] - offsets[query])
     rank_of, rank = np.full(n_groups, -1, dtype=np.int64), np.empty(longest, dtype=np.int64)
     local, code = np.empty((N_LOCAL, n_groups, n_groups)), np.empty(n_groups, dtype=np.int64)
     bounds = np.empty(n_groups + 1, dtype=np.int64)
@@ -195,13 +197,18 @@ def _local_groups(group, rank_of, code, rank):  # type: ignore[no-untyped-def]
 def _deal_all(items, local):  # type: ignore[no-untyped-def]
     """Add trials, hits, score ties and uses of the items of a large query."""
     y, f, rank, weight = items
-    labels = np.unique(y)
-    level, order = np.searchsorted(labels, y), np.argsort(f, kind="mergesort")
-    starts, same = np.zeros(len(labels) + 1, dtype=np.int64), np.zeros(len(y), dtype=np.bool_)
+    # np.unique and np.searchsorted would take seconds more to compile.
+    by_label, order = np.argsort(y, kind="mergesort"), np.argsort(f, kind="mergesort")
+    level, same = np.empty(len(y), dtype=np.int64), np.zeros(len(y), dtype=np.bool_)
+    starts, n_levels = np.zeros(len(y) + 1, dtype=np.int64), 0
     for place in range(len(y)):
-        starts[level[place] + 1] += 1
+        if place > 0 and y[by_label[place]] != y[by_label[place - 1]]:
+            n_levels += 1
+            starts[n_levels] = place
+        level[by_label[place]] = n_levels
         same[place] = place > 0 and f[order[place]] == f[order[place - 1]]
-    starts = np.cumsum(starts)
+    starts[n_levels + 1] = len(y)
+    starts = starts[: n_levels + 2]
     order_ties(order, same, level)
     own_rows = np.empty(0, dtype=np.int64)
     level, rank, once = level[order], rank[order], weight[order]
