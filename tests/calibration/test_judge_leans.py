@@ -53,6 +53,21 @@ WORLDS = {
         **{"sharpness": (2.0, 0.8, 1.5, 1.0, 0.8, 1.5, 1.0)},
         **{"lean": (0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 0.8), "seat": (0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 0)},
     ),
+    "own opinions beside people": replace(UNEQUAL, taste=(0.0, 1.0, 0.5)),
+    "own opinions beside people, 200": replace(PAIR, prompts=200, taste=(0.0, 1.0, 0.5)),
+    "a sharp judge with own opinions, 200": replace(
+        UNEQUAL, prompts=200, sharpness=(2.0, 2.0, 1.5), taste=(0.0, 1.0, 0.5)
+    ),
+    "own opinions, own family, unequal answerers": Panel(
+        **{"prompts": 60, "answers": 4, "pairs": 3, "both_orders": True, "worth": 1.0},
+        **{"sharpness": (2.0, 0.8, 1.5), "lean": (0.0, 0.0, 0.3), "seat": (0.0, 0.3, 0.0)},
+        **{"own": (0.0, 0.0, 0.5), "taste": (0.0, 0.7, 1.0), "apart": 1.0},
+    ),
+    "own opinions of three judges alone": Panel(
+        **{"prompts": 60, "answers": 4, "pairs": 3, "both_orders": True, "people": 0},
+        **{"sharpness": (2.0, 0.8, 1.5), "lean": (0.0, 0.0, 0.3), "seat": (0.0, 0.3, 0.0)},
+        **{"worth": 1.0, "taste": (0.5, 0.5, 0.8)},
+    ),
     "unequal prompts, 50": UNEQUAL,
     "very unequal prompts, 50": replace(UNEQUAL, difficulty=1.0),
     **{
@@ -63,6 +78,7 @@ WORLDS = {
 }
 QUICK = (
     "a dull and a leaning judge beside people",
+    "own opinions beside people",
     "a judge who prefers its own family",
     "a right verdict",
     "very unequal prompts, 200",

@@ -68,7 +68,8 @@ NOT_DECIDING = {
         ranking.likelihood.comparison_rows.MOST_NUMBERS ranking.likelihood.comparison_rows.MOST_WORK
         ranking.likelihood.comparison_rows.NARROW ranking.likelihood.comparison_rows.SORTED
         ranking.likelihood.comparison_rows.STARTS
-        ranking.likelihood.propagation.MOST_POINTS ranking.likelihood.propagation.OF_EACH
+        ranking.likelihood.pair_integrals.MOST_POINTS ranking.likelihood.pair_integrals.OF_EACH
+        ranking.likelihood.lot_likelihood.NO_TASTE ranking.likelihood.lot_likelihood.THREADED
         ranking.rank_centrality.DENSE ranking.reliability.JACKKNIFE_GROUPS
         relative.raters.LONG
     """,
@@ -95,8 +96,8 @@ NOT_DECIDING = {
         ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
         ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E
-        ranking.likelihood.propagation.APART ranking.likelihood.propagation.LARGE
-        ranking.likelihood.propagation.NOTHING ranking.likelihood.propagation.STILL
+        ranking.likelihood.pair_integrals.APART ranking.likelihood.pair_integrals.LARGE
+        ranking.likelihood.pair_integrals.NOTHING ranking.likelihood.propagation.STILL
         ranking.lots.SLACK ranking.lots.THERE ranking.mixture_likelihoods.EDGE
         ranking.mixture_likelihoods.LARGEST_LOG_RATIO ranking.mixture_likelihoods.SMALLEST_CHANCE
         planning.graded.POINTS planning.graded.SMALLEST
@@ -139,11 +140,11 @@ NOT_DECIDING = {
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
-        ranking.likelihood.sharpness.UNKNOWN ranking.likelihood.propagation.MOST_STEPS
-        ranking.likelihood.propagation.MOST_SWEEPS ranking.likelihood.propagation.NEAR
+        ranking.likelihood.sharpness.UNKNOWN ranking.likelihood.pair_integrals.MOST_STEPS
+        ranking.likelihood.propagation.MOST_SWEEPS ranking.likelihood.pair_integrals.NEAR
         ranking.lots.FAR ranking.lots.HALVINGS ranking.lots.LONGEST ranking.lots.MOST_CURVATURES
-        ranking.lots.MOST_STEPS ranking.lots.NEAR ranking.lots.PART ranking.lots.START
-        ranking.lots.STEPS_EACH
+        ranking.lots.MOST_STEPS ranking.lots.NEAR ranking.lots.PART
+        ranking.likelihood.lot_likelihood.START ranking.lots.STEPS_EACH
         inference.ratios.LARGEST inference.ratios.SMALLEST ranking.intervals.TINIEST_ERROR
         ranking.rank_centrality.RESTARTS
     """,

@@ -21,7 +21,8 @@ class Panel:
     `sharpness`, `lean` (in units of quality for an answer twice as long) and `seat` (in logits) are
     those of each judge; the first `people` of them are people. `own` is what each adds to the
     answers of the first answerer, of its own maker; `difficulty` is how far prompts differ (SD of
-    the logarithm) in how far their answers are apart.
+    the logarithm) in how far their answers are apart; `taste` is how far each judge's own opinions
+    of answers are apart, in SDs of quality; and `apart` is how far answerers are, on all prompts.
     """
 
     prompts: int
@@ -36,6 +37,8 @@ class Panel:
     truth: bool = False
     own: tuple[float, ...] = ()
     difficulty: float = 0.3
+    taste: tuple[float, ...] = ()
+    apart: float = 0.0
 
 
 def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
@@ -44,6 +47,8 @@ def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
     length = rng.normal(8, 1, n)
     spread = np.repeat(np.exp(rng.normal(0, panel.difficulty, panel.prompts)), panel.answers)
     quality = rng.normal(size=n) * spread + panel.worth * (length - 8)
+    if panel.apart:
+        quality += np.tile(rng.normal(0, panel.apart, panel.answers), panel.prompts)
     one, two = np.triu_indices(panel.answers, 1)
     rows = []
     for judge in range(len(panel.lean)):
@@ -64,6 +69,10 @@ def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
     if panel.truth:
         # All that is known of quality is who is better, and that is all there is.
         lead = np.sign(lead)
+    if panel.taste:
+        opinion = rng.normal(size=(len(panel.lean), n)) * spread
+        own_lead = opinion[judge, items[0]] - opinion[judge, items[1]]
+        lead = lead + np.array(panel.taste)[judge] * own_lead
     if panel.own:
         lead = lead + np.array(panel.own)[judge] * (1.0 * (first == 0) - (second == 0))
     won = rng.random(len(judge)) < expit(g * (lead + b * more) + c)

@@ -34,6 +34,26 @@ def likelihood_of_pair(judgments: Sequence[Judgment], sd: float) -> float:
     return sum(quad(density, *part, epsabs=0, epsrel=1e-10)[0] for part in pairwise(ends))
 
 
+def likelihood_of_opinions(
+    opinions: Sequence[tuple[float, Sequence[Judgment]]], sd: float, steps: int = 80
+) -> float:
+    """Return how probable judgments of items 0 and 1 are, by evaluators of the tastes given.
+
+    Each sees the lead u of item 0 and a lead of its own, that many times as spread; both are
+    integrated by the trapezoid rule.
+    """
+    grid = np.linspace(-8, 8, steps + 1)
+    shares = norm.pdf(grid) * float(grid[1] - grid[0])
+    leads = grid * sd * 2**0.5
+    total = 0.0
+    for u, share in zip(leads.tolist(), shares.tolist(), strict=True):
+        for taste, judgments in opinions:
+            seen = [probability(judgments, (u + taste * own, 0.0)) for own in leads.tolist()]
+            share *= float(shares @ np.array(seen))
+        total += share
+    return total
+
+
 def likelihood_of_three(judgments: Sequence[Judgment], sd: float, steps: int = 60) -> float:
     """Return the same of three items, by the trapezoid rule over two differences.
 

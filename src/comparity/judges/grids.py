@@ -171,13 +171,15 @@ def _hundreds(share: float, ends: Interval) -> tuple[str, str]:
 def _sharpness_grid(audit: JudgesAudit) -> Grid:
     truth = any(one.against == TRUTH for one in audit.leans)
     better = "the right one" if truth else "the better one, if it is better by one SD"
+    header = ("judge", "times", "interval", "own opinions, in SDs of quality")
+    rows = (
+        (clip(one.judge), *_hundreds(one.picks, one.interval), f"{one.taste:.1f}")
+        for one in sorted(audit.sharpness, key=lambda one: -one.picks)
+    )
     return Grid(
         title=f"How sharp judges are: of 100 pairs, what else being equal, they pick {better}",
-        header=("judge", "times", "interval"),
-        rows=tuple(
-            (clip(one.judge), *_hundreds(one.picks, one.interval))
-            for one in sorted(audit.sharpness, key=lambda one: -one.picks)
-        ),
+        header=header[: 3 if truth else 4],
+        rows=tuple(row[: 3 if truth else 4] for row in rows),
         most=20,
     )
 

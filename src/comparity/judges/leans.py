@@ -3,10 +3,13 @@ r"""What each judge leans to, given how good the answers are.
 With quality :math:`s_i` of answer i, sharpness :math:`g_k` of judge k and what is known of answers
 in :math:`x_i`, judge k picks i, shown first, over j with
 
-.. math:: P = \operatorname{logistic}\big(g_k (s_i - s_j) + \lambda_k \cdot (x_i - x_j) + c_k\big)
+.. math:: P = \operatorname{logistic}\big(g_k (q_{ki} - q_{kj})
+          + \lambda_k \cdot (x_i - x_j) + c_k\big)
 
-where prompts differ in how far apart the qualities of their answers are
-(:mod:`comparity.ranking.lots`). Data tell how judges differ in :math:`\lambda_k`, given quality;
+where :math:`q_{ki} = s_i + \tau_k e_{ki}` is the quality that the judge sees, with opinions e of
+its own, and prompts differ in how far apart the qualities of their answers are
+(:mod:`comparity.ranking.lots`). Quality is what people find, so that they, all together, have no
+opinions beside it. Data tell how judges differ in :math:`\lambda_k`, given quality;
 its zero is an assumption. Where people judged the same pairs it is that people do not lean;
 otherwise that the sharpest judge does not. Then a preference that all of them share is not seen,
 and whether a judge prefers its own family is not told. A judge who is trusted by name takes the
@@ -24,6 +27,7 @@ What the first seat is worth is told by pairs in both orders, where there are an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -47,7 +51,8 @@ from comparity.judges.wins import (
     tell_leans,
 )
 from comparity.ranking.connectivity import explains_seats
-from comparity.ranking.lots import LotFit, Lots, fit_lots
+from comparity.ranking.likelihood.lot_likelihood import NO_TASTE, Lots
+from comparity.ranking.lots import LotFit, fit_lots
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -73,11 +78,15 @@ class JudgeSharpness:
         Of answers one SD of quality apart, on a prompt of median spread; where the log knows the
         right verdict, how often it picks the right one.
     interval : Interval
+    taste : float
+        SD of the judge's own opinions of answers, in SDs of quality: what it is consistent in that
+        others do not share. 0 for people, who define quality; ``nan`` with a right verdict.
     """
 
     judge: str
     picks: float
     interval: Interval
+    taste: float = math.nan
 
 
 class LeanFindings(NamedTuple):
@@ -173,6 +182,18 @@ class QualityPanel(NamedTuple):
         )
 
     @property
+    def tastes(self) -> Codes:
+        """Whose opinions differ from quality, and how.
+
+        Quality is what people find, who judge it together. Two judges without people tell only how
+        much both of them together differ from it.
+        """
+        judges = len(self.names) - self.has_people
+        is_shared = judges == 2 and not self.has_people
+        own = np.zeros(judges, np.int64) if is_shared else np.arange(judges)
+        return np.append(NO_TASTE, own) if self.has_people else own
+
+    @property
     def has_people(self) -> bool:
         """Whether people judged enough to tell quality by."""
         return PEOPLE in self.names
@@ -224,6 +245,7 @@ def _fit_quality(
         np.column_stack([*columns, seats]),
         tied=panel.log.verdict == TIE,
         cluster=panel.log.prompt.astype(np.int64),
+        tastes=panel.tastes,
     )
     return fit_lots(data, len(panel.names))
 
@@ -308,7 +330,8 @@ def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator
         )
         low, high, _ = one.pivot.interval(level)
         interval = Interval(low + 0.5, high + 0.5, level)
-        yield JudgeSharpness(judge=name, picks=one.wins, interval=interval)
+        taste = float(np.append(fitted.tastes, 0.0)[panel.tastes[k]])
+        yield JudgeSharpness(judge=name, picks=one.wins, interval=interval, taste=taste)
 
 
 def _sharpest(panel: QualityPanel, fitted: LotFit) -> str:
