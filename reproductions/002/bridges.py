@@ -18,8 +18,8 @@ from comparity.cli.reproduce import tracked
 from comparity.counts.differences import Moments
 from comparity.inference.differential_parity import mean_gap, one_sided_p_value
 from comparity.inference.means import compare_means
+from comparity.relative.bridge_checks import find_leaks
 from comparity.relative.gaps import biased_estimate
-from comparity.relative.leaks import find_leaks
 from comparity.relative.prediction import (
     Predictions,
     bridge_errors,

@@ -20,7 +20,7 @@ from comparity.inference.agreement_tests import contrasts_of_groups, contrasts_o
 from comparity.inference.dyadic import compare_cells, rate_interval
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.joint import equal_cells
-from comparity.pairwise.symmetric import compare_symmetric
+from comparity.pairwise.accuracies import compare_symmetric
 from comparity.results.judging import judge, overall_finding
 from comparity.results.result import VIOLATED
 

@@ -32,11 +32,11 @@ NOT_DECIDING = {
         counts.clusters.MOST_SUMMED
         counts.difference_sums.FINENESS counts.difference_sums.MOST_DISTINCT
         counts.difference_sums.MOST_PROFILES
-        counts.middle.BINS counts.middle.FEW_VALUES
+        counts.engine_bins.BINS counts.engine_bins.FEW_VALUES
         counts.engine_bins.SPARE counts.engine_pairs.FEWEST_BINS counts.engine_pairs.MOST_BINS
         counts.engine_pairs.MOST_LEVELS counts.engine_pairs.MOST_ROUNDS
         counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
-        pairwise.on_engine.BYTES_PER_ROW pairwise.on_engine.MOST_COLLECTED
+        pairwise.audit.BYTES_PER_ROW pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
         counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
@@ -101,7 +101,7 @@ NOT_DECIDING = {
         ranking.lots.SLACK ranking.lots.THERE ranking.mixture_likelihoods.EDGE
         ranking.mixture_likelihoods.LARGEST_LOG_RATIO ranking.mixture_likelihoods.SMALLEST_CHANCE
         planning.graded.POINTS planning.graded.SMALLEST
-        relative.subject_overlap.COLLINEAR relative.prediction.LAST_DIGITS
+        relative.bridge_checks.COLLINEAR relative.prediction.LAST_DIGITS
         relative.slopes.ALONE
         separation.information.SAME
     """,
@@ -119,7 +119,7 @@ NOT_DECIDING = {
         counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
         inference.proportions.POLISH inference.extreme_tables.FEWEST_PARTS
         inference.extreme_tables.HALVINGS inference.extreme_tables.POLISH
-        inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP inference.betting.NODES
+        inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP inference.e_values.NODES
         inference.permutation.LEVELS inference.permutation.STEPS inference.permuted_means.HALVINGS
         inference.pivots.HALVINGS inference.plausible_tables.CLOSER
         inference.plausible_tables.FEWEST_STEPS inference.plausible_tables.MOST_LISTED

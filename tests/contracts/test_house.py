@@ -71,7 +71,7 @@ def test_no_answer_depends_on_the_warnings_that_a_process_shows() -> None:
         for node in ast.walk(one.tree)
         if isinstance(node, ast.Attribute) and node.attr in changing
     }
-    assert used == {"comparity.cli.covers"}
+    assert used == {"comparity.cli.shared_options"}
 
 
 def test_no_module_is_longer_than_a_reader_can_hold() -> None:

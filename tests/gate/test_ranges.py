@@ -15,7 +15,7 @@ from comparity import check, impact_ratios
 from comparity.errors import ComparityError
 from comparity.gate.check import GateResult
 from comparity.gate.section import cases, junit_xml, markdown, sarif_json
-from comparity.impact.judge import judge_frame
+from comparity.impact.audit import judge_frame
 from comparity.inference.gap_tests import Interval
 from comparity.reports.ranges import JudgedRange, RangeAudit
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN

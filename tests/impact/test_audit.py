@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import hypergeom
 
 from comparity import impact_ratios
-from comparity.counts import middle
+from comparity.counts import engine_bins
 from comparity.errors import (
     ComparityError,
     MissingValueError,
@@ -143,7 +143,7 @@ def test_choices_that_do_not_fit_are_refused() -> None:
 
 
 def test_all_engines_count_the_same_people(frame: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(middle, "FEW_VALUES", 20)
+    monkeypatch.setattr(engine_bins, "FEW_VALUES", 20)
     rng = np.random.default_rng(3)
     rows = {
         "score": rng.normal(size=300).round(2).tolist(),

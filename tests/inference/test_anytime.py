@@ -26,8 +26,8 @@ from comparity.inference.anytime import (
     tuned_information,
     tuned_rho,
 )
-from comparity.inference.betting import BettingGap, compare_by_betting
 from comparity.inference.dyadic import compare_cells
+from comparity.inference.e_values import BettingGap, compare_by_betting
 from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import GapTest
 from comparity.inference.means import compare_means

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from comparity import choose_pairs
 from comparity.errors import ComparityError, OptionError
-from comparity.pairs import informative
+from comparity.pairs import draw
 from comparity.pairs.result import ChosenPairs
 from comparity.pairs.strata import kinds_of
 
@@ -106,7 +106,7 @@ def test_inverse_probabilities_undo_the_choice() -> None:
     truth = close[np.triu_indices(n, 1)].mean()
     found, plain = [], []
     for seed in range(200):
-        drawn = informative.informative_pairs(
+        drawn = draw.informative_pairs(
             kinds,
             60,
             scores=scores,
@@ -125,7 +125,7 @@ def test_inverse_probabilities_undo_the_choice() -> None:
 def test_a_pool_smaller_than_all_pairs_keeps_the_probabilities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(informative, "POOL", 50)
+    monkeypatch.setattr(draw, "POOL", 50)
     test_inverse_probabilities_undo_the_choice()
 
 

@@ -15,7 +15,8 @@ import pytest
 
 from comparity.counts import engine_pairs
 from comparity.errors import OptionError
-from comparity.pairwise import on_engine, query_items
+from comparity.pairwise import audit as pairwise_audit
+from comparity.pairwise import query_items
 from comparity.pairwise.audit import audit_file, audit_frame
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.result import read_result
@@ -39,7 +40,7 @@ def draw(n: int = 900, n_levels: int = 4, seed: int = 3) -> dict[str, Any]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Let nothing be collected that an engine can count, by few bins."""
-    monkeypatch.setattr(on_engine, "MOST_COLLECTED", 0)
+    monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 0)
     for name, value in (("MOST_BINS", 64), ("FEWEST_BINS", 64), ("MOST_SCORES", 100)):
         monkeypatch.setattr(engine_pairs, name, value)
     return monkeypatch
@@ -164,7 +165,7 @@ def test_single_items_are_counted_in_memory_or_refused(
         data["g"] = np.arange(len(data["y"])) % 50.0
     kept, known = both(data, **choice)
     assert np.array_equal(kept.matrix, known.matrix, equal_nan=True)
-    few.setattr(on_engine, "current_limits", lambda: MemoryLimits(memory=1))
+    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=1))
     with pytest.raises(OptionError, match="900 rows do not fit into memory"):
         both(data, **choice)
 
@@ -173,7 +174,7 @@ def test_labels_of_many_values_are_not_standardised_beyond_memory(few: pytest.Mo
     data = draw(n_levels=40)
     kept, known = both(data, tolerance=0)
     assert kept.standardised.finding == known.standardised.finding
-    few.setattr(on_engine, "current_limits", lambda: MemoryLimits(memory=1))
+    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=1))
     kept, known = both(data, tolerance=0)
     assert kept.matrix == pytest.approx(known.matrix, abs=1e-12)
     assert kept.raw.finding == known.raw.finding
@@ -187,7 +188,7 @@ def test_labels_without_end_are_refused_beyond_memory(few: pytest.MonkeyPatch) -
     data["y"] = np.arange(900.0)
     kept, known = both(data)
     assert np.array_equal(kept.matrix, known.matrix)
-    few.setattr(on_engine, "current_limits", lambda: MemoryLimits(memory=1))
+    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=1))
     with pytest.raises(OptionError, match="labels in grades"):
         both(data)
 

@@ -27,8 +27,8 @@ from comparity.errors import (
     PairOfSidesError,
     TooFewSubjectsError,
 )
+from comparity.relative.bridge_checks import _left_by
 from comparity.relative.bridges import audit_files, audit_frames
-from comparity.relative.subject_overlap import _left_by
 from comparity.results.result import VIOLATED
 
 

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import r2_score
 
+from comparity.relative.bridge_checks import measure_overlap
 from comparity.relative.diagnosis import diagnose, false_alarms_of_ignored_fit
 from comparity.relative.options import BridgeOptions
 from comparity.relative.prediction import BridgeErrors, Predictions, Shared
 from comparity.relative.result import BridgeDiagnosis
-from comparity.relative.subject_overlap import measure_overlap
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
 from comparity.results.plain import as_plain
 

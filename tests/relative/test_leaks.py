@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 
 from comparity import biased_bridge, unbiased_bridge
-from comparity.relative.leaks import COPIED, explained_by_each, find_leaks, leak_notes
+from comparity.relative.bridge_checks import COPIED, explained_by_each, find_leaks, leak_notes
 from comparity.relative.rehearsal import rehearse_bridges
 from comparity.relative.result import BridgedParity
 from comparity.relative.subjects import feature_names

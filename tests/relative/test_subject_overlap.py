@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from comparity.relative.bridge_checks import measure_overlap
 from comparity.relative.gaps import DOUBLY_ROBUST, biased_estimate, biased_gap
 from comparity.relative.prediction import BridgeErrors, Predictions, bridge_errors
-from comparity.relative.subject_overlap import measure_overlap
 from comparity.relative.subjects import DecidedSubjects, decided_subjects
 
 Floats = NDArray[np.float64]

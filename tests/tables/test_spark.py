@@ -26,7 +26,8 @@ from comparity.errors import (
     UnknownItemError,
     UnreadableFileError,
 )
-from comparity.pairwise import on_engine, query_items
+from comparity.pairwise import audit as pairwise_audit
+from comparity.pairwise import query_items
 from comparity.pairwise.audit import audit_frame as audit_pairs
 from comparity.ranking.judgments import judgments_from_frames
 from comparity.tables.frames import collect_columns
@@ -119,7 +120,7 @@ def differences_of_decisions_are_those_of_pandas(spark: Any) -> None:
 
 
 def all_pairs_are_counted_from_bins(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_engine, "MOST_COLLECTED", 0)
+    monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 0)
     monkeypatch.setattr(query_items, "MOST_ROWS", 30)
     for name, value in (("MOST_BINS", 8), ("FEWEST_BINS", 8), ("MOST_SCORES", 12)):
         monkeypatch.setattr(engine_pairs, name, value)

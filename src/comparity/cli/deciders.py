@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.limits import TableFiles, show_progress
 from comparity.cli.options import (
     INPUT_FILE,
     Command,
@@ -19,6 +18,7 @@ from comparity.cli.options import (
     command,
     option_of,
 )
+from comparity.cli.shared_options import TableFiles, show_progress
 from comparity.judges.options import JudgesOptions
 from comparity.relative.options import BridgeForm, RatersForm, RelativeForm
 from comparity.results.options import declared_choices

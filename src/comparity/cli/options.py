@@ -16,16 +16,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from comparity.cli.covers import (
+from comparity.cli.shared_options import (
     DROP_MISSING,
+    LIMITS,
+    SPARK,
     count_gaps,
     cover_options,
+    is_on_spark,
+    show_progress,
     take_cover,
     take_gaps,
+    take_limits,
     write_plot,
     write_rows,
 )
-from comparity.cli.limits import LIMITS, SPARK, is_on_spark, show_progress, take_limits
 from comparity.results.options import REQUIRED, Choice, Options, declared_choices
 from comparity.tables.outputs import is_same_file, is_stream, write_text
 from comparity.tables.spark import SparkTable

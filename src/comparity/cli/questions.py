@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.covers import cover_options, take_cover, write_plot
-from comparity.cli.limits import TableFiles, show_progress
 from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
@@ -25,6 +23,13 @@ from comparity.cli.options import (
 )
 from comparity.cli.report import put_in_bundle
 from comparity.cli.running import BadInput, SuggestingGroup
+from comparity.cli.shared_options import (
+    TableFiles,
+    cover_options,
+    show_progress,
+    take_cover,
+    write_plot,
+)
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
 from comparity.impact.options import ImpactForm

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.covers import cover_options, take_cover
 from comparity.cli.options import INPUT_FILE, OUTPUT_FILE, example_text
 from comparity.cli.running import BadInput
+from comparity.cli.shared_options import cover_options, take_cover
 from comparity.errors import ComparityError
 from comparity.tables.outputs import write_text
 

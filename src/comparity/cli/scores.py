@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.limits import TableFiles
 from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of
+from comparity.cli.shared_options import TableFiles
 from comparity.metrics.options import (
     KINDS,
     ClassMetricsForm,

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comparity.cli.covers import cover_options, take_cover
-from comparity.cli.limits import show_progress
 from comparity.cli.options import (
     OUTPUT_FILE,
     as_json_text,
@@ -21,6 +19,7 @@ from comparity.cli.options import (
     example_text,
     output_options,
 )
+from comparity.cli.shared_options import cover_options, show_progress, take_cover
 from comparity.errors import FileAccessError, FolderTakenError
 from comparity.results.options import Options, choice
 from comparity.tables.outputs import check_apart, write_csv, write_text

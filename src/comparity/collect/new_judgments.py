@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from comparity.collect import schema
 from comparity.collect.participation import UNDO
 from comparity.collect.study import StudyDescription
-from comparity.tables.chosen_pairs import CHOSEN
+from comparity.tables.outcomes import CHOSEN
 
 JUDGED = (schema.PAIRED, schema.RATED)
 """Kinds of pairs that are judgments; the others are practice and attention."""

@@ -20,11 +20,11 @@ from comparity.counts.ledger import count_position_pairs
 from comparity.errors import MissingColumnError, Option, OptionError
 from comparity.results.audit import Audit
 from comparity.results.options import shows
-from comparity.tables.chosen_pairs import HOW, PROBABILITY
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, of_engine, open_frame
 from comparity.tables.layouts import ComparisonTable, check_outcome_read, read_comparisons
+from comparity.tables.outcomes import HOW, PROBABILITY
 from comparity.tables.typing import Attributes, Column, Comparisons
 from comparity.tables.values import check_lengths, is_true
 

@@ -45,8 +45,8 @@ from comparity.inference.gap_tests import GapTest, RateEstimate
 from comparity.inference.joint import equal_cells
 from comparity.results.audit import Audit
 from comparity.results.result import EXIT_STATUS
-from comparity.tables.chosen_pairs import CHOSEN
 from comparity.tables.frames import text_of
+from comparity.tables.outcomes import CHOSEN
 from comparity.tables.values import numbers, qualified
 
 Columns = Mapping[str, NDArray[Any]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import OptionError
-from comparity.impact.judge import ImpactGateForm
+from comparity.impact.audit import ImpactGateForm
 from comparity.judges.options import LeansForm
 from comparity.metrics.judge import MetricsGateForm
 from comparity.pairwise.options import PairwiseForm, ParityForm
@@ -188,7 +188,7 @@ NOTIONS = {
         Notion(
             name="impact",
             form=ImpactGateForm,
-            module="comparity.impact.judge",
+            module="comparity.impact.audit",
             function="judge_file",
             margin_of_rates=False,
             has_gaps=False,

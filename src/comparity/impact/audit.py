@@ -8,7 +8,7 @@ Guidelines (29 CFR 1607.4 D); whether anything complies with either is not for a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import fisher_exact
 
 from comparity import __version__
-from comparity.counts.middle import find_median
+from comparity.counts.engine_bins import find_median
 from comparity.counts.pairs import Tally
 from comparity.errors import (
     EmptyTableError,
@@ -31,9 +31,11 @@ from comparity.errors import (
 )
 from comparity.impact.options import ImpactForm, ImpactOptions
 from comparity.impact.result import AT_LEAST, BELOW, OPEN, ImpactGroup, ImpactRatios, ImpactTable
+from comparity.inference.gap_tests import Interval
 from comparity.inference.proportions import wilson_interval
 from comparity.inference.ratios import impact_ratio, ratio_limits
-from comparity.results.options import shows
+from comparity.reports.ranges import JudgedRange, RangeAudit, RangeGate
+from comparity.results.options import choice, shows
 from comparity.tables.columns import BLANKS, Table, check_columns, check_sensitive, open_table
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import file_facts, read_table
@@ -310,3 +312,45 @@ def _four_fifths(own: Tally, others: list[Tally], alpha: float) -> str:
     if any(ratio_limits(own, one, alpha / len(others))[1] < FOUR_FIFTHS for one in others):
         return BELOW
     return OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImpactGateForm(ImpactForm):
+    """What a policy says of impact ratios."""
+
+    alpha: float = choice(0.05, "Overall false-alarm rate.", above=0, below=0.5)
+    smallest: float = choice(0.8, "Smallest impact ratio that may be.", above=0, most=1)
+
+
+def _judge(form: ImpactGateForm, ratios: Callable[[float], ImpactRatios]) -> RangeAudit:
+    found = ratios(form.level)
+    n = sum(not one.why_none for table in found.tables for one in table.groups)
+    # Lower limits are one-sided at half of what is left of the level, and so are upper ones.
+    inside = ratios(1 - 2 * form.alpha)
+    outside = ratios(1 - 2 * form.alpha / n)
+    tests = [
+        JudgedRange(
+            name=f"impact ratio of {table.attribute} = {one.group}",
+            value=one.ratio,
+            low=form.smallest,
+            high=1.0,
+            inside=near.interval,
+            outside=Interval(far.interval.low, far.interval.high, 1 - form.alpha / n),
+        )
+        for table, small, large in zip(found.tables, inside.tables, outside.tables, strict=True)
+        for one, near, far in zip(table.groups, small.groups, large.groups, strict=True)
+        if not one.why_none
+    ]
+    return RangeAudit(
+        notion="impact ratios",
+        tests=tuple(tests),
+        alpha=form.alpha,
+        answer=replace(found, provenance={}),
+        provenance=found.provenance,
+    )
+
+
+GATE = RangeGate(
+    form=ImpactGateForm, question=ImpactForm, of_frame=audit_frame, of_file=audit_file, judge=_judge
+)
+judge_frame, judge_file = GATE.judge_frame, GATE.judge_file

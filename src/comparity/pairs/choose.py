@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from comparity.errors import Option, OptionError
-from comparity.pairs.draw import draw_for_gap, draw_for_scores
-from comparity.pairs.informative import (
+from comparity.pairs.draw import (
     DrawnPairs,
+    draw_for_gap,
+    draw_for_scores,
 )
 from comparity.pairs.options import GROUP_GOALS, PairsForm, PairsOptions
 from comparity.pairs.result import AskedKind, ChosenPairs
@@ -33,10 +34,10 @@ from comparity.pairs.study_so_far import (
 from comparity.ranking.items import item_names
 from comparity.ranking.judgments import columns_of, judgments_from_frames, judgments_of
 from comparity.results.options import ComparisonColumns, provenance, shows
-from comparity.tables.chosen_pairs import CHOSEN, RANDOM
 from comparity.tables.features import named_attributes
 from comparity.tables.files import file_sha256, read_table
 from comparity.tables.layouts import read_comparisons
+from comparity.tables.outcomes import CHOSEN, RANDOM
 from comparity.tables.values import numbers
 
 

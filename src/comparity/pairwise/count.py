@@ -29,7 +29,7 @@ from comparity.inference.agreement_tests import (
     sides_of,
 )
 from comparity.inference.dealt_pairs import DealtPairs, Part, compare_means
-from comparity.pairwise.counted import NO_GROUP, CountedPairs
+from comparity.pairwise.accuracies import NO_GROUP, CountedPairs
 from comparity.pairwise.engine_items import EngineItems, Items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems

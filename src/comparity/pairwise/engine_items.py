@@ -14,7 +14,7 @@ from comparity.counts.binned_pairs import PairSums, keep_groups
 from comparity.counts.engine_pairs import LabelledRows, tabulate_pairs
 from comparity.counts.overlap import MOST_LEVELS, Overlap, overlap_factors
 from comparity.counts.pairs import ROUNDING, Cell
-from comparity.pairwise.counted import NO_GROUP, CountedPairs
+from comparity.pairwise.accuracies import NO_GROUP, CountedPairs
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.features import LabelledItems
 

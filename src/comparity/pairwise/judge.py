@@ -23,6 +23,7 @@ from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
 from comparity.inference.joint import equal_cells
 from comparity.pairwise import measures
+from comparity.pairwise.accuracies import CountedPairs, compare_symmetric, divide_hits
 from comparity.pairwise.count import (
     compared_rates,
     contrasts_of,
@@ -33,12 +34,10 @@ from comparity.pairwise.count import (
     kinds_of_pairs,
     roles_of,
 )
-from comparity.pairwise.counted import CountedPairs, divide_hits
 from comparity.pairwise.engine_items import EngineItems, Items, reason_against_standardising
 from comparity.pairwise.jackknife import know_clusters
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
-from comparity.pairwise.symmetric import compare_symmetric
 from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.judging import conclude, judge, overall_finding
 from comparity.results.result import EXIT_STATUS, UNDECIDED

@@ -15,7 +15,7 @@ from comparity.counts.ordered_pairs import LARGER, ordered_wins
 from comparity.counts.pairs import Cell, Sharing
 from comparity.counts.query_pairs import query_pairs
 from comparity.inference.dyadic import compare_wins
-from comparity.pairwise.counted import rate_of
+from comparity.pairwise.accuracies import rate_of
 from comparity.pairwise.judge import design_of
 from comparity.pairwise.options import ParityForm, ParityOptions
 from comparity.results.audit import Audit

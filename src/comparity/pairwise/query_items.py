@@ -20,7 +20,7 @@ from comparity.counts.engine_pairs import LabelledRows, begin_pass
 from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pairs import Cell
 from comparity.counts.query_pairs import query_counts, query_pairs
-from comparity.pairwise.counted import CountedPairs
+from comparity.pairwise.accuracies import CountedPairs
 from comparity.pairwise.engine_items import NUMBERS, RAW, STANDARDISED, EngineItems, worth
 from comparity.pairwise.options import PairwiseOptions
 from comparity.tables.frames import collect_columns

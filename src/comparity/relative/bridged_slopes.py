@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from comparity.errors import OneGroupError
 from comparity.inference.gap_tests import GapTest, untested_gap
 from comparity.inference.means import RatioPivot, satterthwaite
+from comparity.relative.bridge_checks import measure_pull, odds_of_second, summarise
 from comparity.relative.judge import Question, null_of, question_of_line
 from comparity.relative.prediction import Predictions, errors_of
 from comparity.relative.slopes import ALONE, FEWEST, SlopeFit, gap_by_ratio
-from comparity.relative.subject_overlap import measure_pull, odds_of_second, summarise
 from comparity.relative.subjects import SIDES, DecidedSubjects, decided_subjects
 from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, bounded_numbers, check_lengths

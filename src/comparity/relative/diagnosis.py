@@ -29,10 +29,16 @@ from scipy.special import ndtr, ndtri
 from comparity.counts.differences import DecisionRange, Moments
 from comparity.errors import OptionError
 from comparity.inference.means import compare_means
+from comparity.relative.bridge_checks import (
+    Leaks,
+    SubjectOverlap,
+    find_leaks,
+    leak_notes,
+    measure_overlap,
+)
 from comparity.relative.bridged_slopes import compare_slopes
 from comparity.relative.gaps import question_of_bridge
 from comparity.relative.judge import audit_of, judge_questions, notes_on_ranges
-from comparity.relative.leaks import Leaks, find_leaks, leak_notes
 from comparity.relative.options import BridgeOptions
 from comparity.relative.prediction import (
     BridgeErrors,
@@ -42,7 +48,6 @@ from comparity.relative.prediction import (
     regressor_of,
 )
 from comparity.relative.result import BridgeDiagnosis, BridgedParity
-from comparity.relative.subject_overlap import SubjectOverlap, measure_overlap
 from comparity.relative.subjects import DecidedSubjects
 from comparity.results.result import UNDECIDED
 

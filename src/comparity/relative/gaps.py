@@ -15,7 +15,7 @@ the degrees of freedom of Satterthwaite over four terms.
 Where only one group's subjects differ between the two sides, a model that is wrong in form (a line
 for a curve) errs differently on them, and its errors do not cancel. So where errors are
 cross-fitted and nobody is shared, :math:`\bar E_0(a)` is a weighted mean, with weights that make
-the first's subjects look like the second's (:mod:`comparity.relative.subject_overlap`). The gap is
+the first's subjects look like the second's (:mod:`comparity.relative.bridge_checks`). The gap is
 then *doubly robust*: right if the model of decisions is right, or if the weights are. Its variance
 is that of the influence of every row, by its error and by the weights it helped to estimate.
 

@@ -16,9 +16,9 @@ from comparity.errors import OptionError
 from comparity.errors.spelling import visible
 from comparity.inference.gap_tests import plain
 from comparity.relative.audit import differential_parity
+from comparity.relative.bridge_checks import Leaks, find_leaks, leak_notes
 from comparity.relative.diagnosis import audit_sides, build_bridge
 from comparity.relative.judge import show_progress
-from comparity.relative.leaks import Leaks, find_leaks, leak_notes
 from comparity.relative.options import BridgeOptions
 from comparity.relative.prediction import Foretold
 from comparity.relative.result import DifferentialParity

@@ -35,8 +35,13 @@ from comparity.inference.joint import homogeneous_shares
 from comparity.results.audit import Audit
 from comparity.results.judging import cluster_notes, conclude, judge
 from comparity.results.options import shows
-from comparity.separation.error_rates import GroupRate, class_rates, rates_of
-from comparity.separation.numbers import NumberedDecisions, audit_numbers
+from comparity.separation.error_rates import (
+    GroupRate,
+    NumberedDecisions,
+    audit_numbers,
+    class_rates,
+    rates_of,
+)
 from comparity.separation.options import SeparationForm, SeparationOptions, check_classes
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table

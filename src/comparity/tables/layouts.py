@@ -32,15 +32,18 @@ from comparity.errors import (
     OptionError,
     UnknownLayoutError,
 )
-from comparity.tables.chosen_pairs import HOW, PROBABILITY, leave_out_chosen, says_how
 from comparity.tables.columns import Table, check_columns, offenders, open_table
 from comparity.tables.files import read_table
 from comparity.tables.frames import open_frame
 from comparity.tables.outcomes import (
+    HOW,
+    PROBABILITY,
     explain_winners,
     is_label_studio,
+    leave_out_chosen,
     read_label_studio,
     refuse_contradictions,
+    says_how,
     winning_side,
 )
 

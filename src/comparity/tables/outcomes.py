@@ -17,12 +17,15 @@ A column that names the first item in each row agrees with what is read, and is 
 Label Studio has no such column: it exports tasks with annotations, as nested JSON. A task holds its
 two texts under ``data`` and one entry in ``annotations`` for each annotator (``completed_by``); the
 choice is ``result[].value.selected``, ``"left"`` or ``"right"``.
+
+``comparity pairs`` writes how each pair came to be asked for, and with which probability. Chosen
+pairs are closer than others, so that they say nothing of all pairs unless they are weighted.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -331,3 +334,26 @@ def _row(
     named = (data[sides[0]], data[sides[1]], _selected_side(result), judge)
     first, second, chosen, worker = (None if v is None else text_of(v) for v in named)
     return first, second, chosen, worker
+
+
+HOW, PROBABILITY, RANDOM, CHOSEN = "how", "probability", "random", "chosen"
+"""Columns of a list of pairs, and what the first of them says."""
+
+
+def says_how(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: Collection[str]) -> bool:
+    """Say whether column ``how`` tells of chosen pairs, and not of something else.
+
+    It does beside probabilities, and where it holds no word but ``random`` and ``chosen``.
+    """
+    if PROBABILITY in columns:
+        return True
+    is_ours = nw.col(HOW).cast(nw.String).is_in([RANDOM, CHOSEN]).fill_null(value=False)
+    return frame.lazy().filter(~is_ours).head(1).collect().is_empty()
+
+
+def leave_out_chosen(rows: nw.LazyFrame[Any], column: str) -> tuple[nw.LazyFrame[Any], str]:
+    """Leave out judgments of pairs that were not drawn at random, and say how many."""
+    is_chosen = nw.col(column) == CHOSEN
+    n = int(rows.filter(is_chosen).select(nw.len()).collect().item())
+    told = f"{n:,} judgments are left out: their pairs were chosen by earlier answers, not drawn."
+    return rows.filter(~is_chosen).drop(column), told if n else ""

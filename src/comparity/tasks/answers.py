@@ -24,8 +24,8 @@ from comparity.errors import (
     UnknownItemError,
     UnknownWinnerError,
 )
-from comparity.tables.chosen_pairs import HOW, RANDOM
 from comparity.tables.frames import collect_columns, open_frame
+from comparity.tables.outcomes import HOW, RANDOM
 from comparity.tables.values import as_array, factorise, group_codes, is_true, numbers, rows_of
 
 Ints = NDArray[np.int64]

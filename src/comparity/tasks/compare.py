@@ -32,10 +32,16 @@ from comparity.tasks.concordance import Concordance, agreement, consistency
 from comparity.tasks.minutes import (
     FEWEST_JUDGES,
     JudgingCost,
+    OverJudges,
+    contrast_tasks,
     count_cells,
     effort_factor,
     judging_cost,
+    mean_over_judges,
+    median_over_judges,
+    satterthwaite,
     shared_cells,
+    unknown_contrast,
 )
 from comparity.tasks.options import TaskOptions
 from comparity.tasks.result import (
@@ -50,14 +56,6 @@ from comparity.tasks.result import (
     TIME,
     TaskComparison,
     TaskContrast,
-)
-from comparity.tasks.welch import (
-    OverJudges,
-    contrast_tasks,
-    mean_over_judges,
-    median_over_judges,
-    satterthwaite,
-    unknown_contrast,
 )
 
 ENDINGS = ("csv", "parquet", "jsonl")

@@ -7,7 +7,7 @@ import pytest
 
 from comparity.counts.all_pairs import all_pairs
 from comparity.counts.query_pairs import query_pairs
-from comparity.pairwise.symmetric import compare_symmetric
+from comparity.pairwise.accuracies import compare_symmetric
 
 
 def items(n: int, seed: int) -> tuple[np.ndarray, ...]:
