@@ -85,7 +85,6 @@ def test_equal_scores_change_nothing() -> None:
     items, before, _ = world(100, 0)
     for one in changes(items, before, before, predicted=False):
         assert (one.change, one.low, one.high) == (0, 0, 0)
-        assert not one.is_shown
 
 
 def test_a_number_in_place_of_groups_has_two_kinds_of_pairs() -> None:

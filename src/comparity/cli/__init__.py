@@ -22,7 +22,7 @@ from comparity.errors.spelling import visible
 
 HOMES = {
     "separation": "questions",
-    "impact": "questions",
+    "impact": "scores",
     "comparative": "questions",
     "pairwise": "scores",
     "relative": "deciders",

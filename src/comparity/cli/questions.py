@@ -32,7 +32,6 @@ from comparity.cli.shared_options import (
 )
 from comparity.comparative.options import ComparativeForm
 from comparity.errors import ComparityError, MissingColumnError
-from comparity.impact.options import ImpactForm
 from comparity.pairs.options import PairsForm
 from comparity.planning.options import (
     ComparativePlanOptions,
@@ -70,30 +69,6 @@ def separation(file: Path, **choices: Any) -> Result:
     """
     # Imported here, and in every command, so that --help loads neither numpy nor an engine.
     from comparity.separation.audit import audit_file
-
-    return audit_file(file, **choices)
-
-
-@command(
-    ImpactForm,
-    doing="counting selections",
-    plot="Draw the impact ratios of the finest groups.",
-    example="impact applicants.csv --selected hired --sensitive sex,race --html impact.html",
-    large=True,
-    spark=True,
-    short_help="Selection rate of each group, and its ratio to the highest.",
-)
-@click.argument("file", cls=TableFiles, file=INPUT_FILE)
-def impact(file: Path, **choices: Any) -> Result:
-    """Compute impact ratios: the selection rate of each group divided by the highest one.
-
-    FILE (CSV, TSV, Parquet or JSON lines) has one row for each person. Several sensitive columns
-    are also taken in combination; people whose group is not known are counted. With --score rates
-    are shares above the median score.
-
-    Nothing is judged: the exit status is 0, or 2 for bad input.
-    """
-    from comparity.impact.audit import audit_file
 
     return audit_file(file, **choices)
 

@@ -1,4 +1,4 @@
-"""Commands that look at a score or a prediction in more than one way: all pairs, and metrics."""
+"""Commands that look at a score or a decision in several ways: selections, all pairs, metrics."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from comparity.cli.options import INPUT_FILE, Command, combine, command, option_of
 from comparity.cli.shared_options import TableFiles
+from comparity.impact.options import ImpactForm
 from comparity.metrics.options import (
     KINDS,
     ClassMetricsForm,
@@ -24,6 +25,30 @@ from comparity.results.options import Options, declared_choices
 
 if TYPE_CHECKING:
     from comparity.results.result import Result
+
+
+@command(
+    ImpactForm,
+    doing="counting selections",
+    plot="Draw the impact ratios of the finest groups.",
+    example="impact applicants.csv --selected hired --sensitive sex,race --html impact.html",
+    large=True,
+    spark=True,
+    short_help="Selection rate of each group, and its ratio to the highest.",
+)
+@click.argument("file", cls=TableFiles, file=INPUT_FILE)
+def impact(file: Path, **choices: Any) -> Result:
+    """Compute impact ratios: the selection rate of each group divided by the highest one.
+
+    FILE (CSV, TSV, Parquet or JSON lines) has one row for each person. Several sensitive columns
+    are also taken in combination; people whose group is not known are counted. With --score rates
+    are shares above the median score.
+
+    Nothing is judged: the exit status is 0, or 2 for bad input.
+    """
+    from comparity.impact.audit import audit_file
+
+    return audit_file(file, **choices)
 
 
 def _pairwise_options(command: Command) -> Command:

@@ -352,9 +352,7 @@ def _practice_answer(
     return {"is_right": study.is_expected(outcome, row.expected), "note": row.note or ""}
 
 
-def insert_undo(
-    connection: sa.Connection, study: StudyDescription, judge: int, *, client_id: str, now: float
-) -> bool:
+def insert_undo(connection: sa.Connection, judge: int, *, client_id: str, now: float) -> bool:
     """Take back the last answer of a judge, if it can be; return whether it was."""
     _lock(connection, judge)
     if _ask(connection, "earlier judgment", me=judge, client_id=client_id).first():

@@ -298,13 +298,7 @@ class Store:
         ClosedStudyError, OptionError
         """
         _check_client_id(client_id)
-        job = partial(
-            participation.insert_undo,
-            study=self.study,
-            judge=judge.id,
-            client_id=client_id,
-            now=now,
-        )
+        job = partial(participation.insert_undo, judge=judge.id, client_id=client_id, now=now)
         self._write(job)
         return self.next_assignment(judge, now=now)
 

@@ -70,11 +70,6 @@ class ScoreChange:
         """After minus before."""
         return self.after - self.before
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether the interval does not hold zero."""
-        return self.low > 0 or self.high < 0
-
 
 def changes(
     items: LabelledItems,
