@@ -170,7 +170,10 @@ WORLDS = {
 TASTES = World(
     sharpness=(1.0,) * 10, tastes=0.7, anchor="equal group means", gap=0.0, lean=0.0, items=60
 )
-TABLE = {**WORLDS, "tastes": TASTES}
+FEW_TASTES = World(
+    sharpness=(2, 2, 2), tastes=0.7, trusted=2, judgments=1000, items=100, lean=0.0
+)
+TABLE = {**WORLDS, "tastes": TASTES, "tastes of three evaluators": FEW_TASTES}
 FIRST = ("two trusted with sharpness 2, a judge with 0.8, groups differ by 1", "biases sum to zero")
 
 

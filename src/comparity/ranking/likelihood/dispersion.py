@@ -20,8 +20,15 @@ with :math:`h_i` the sum of the weights of its comparisons, :math:`\pi` the prec
 and :math:`v_p` about the variance of the lead over j: all products of comparisons of one item, each
 with itself included, sum up to what the curvature is worth.
 
-If tastes have variance :math:`\tau^2`, the mean of S is :math:`\tau^2 V`: the quotient estimates
-it, and slopes of the likelihood then have the covariance
+A score takes on the mean of evaluators' tastes for its item, as their cells weigh. With
+:math:`c_{ki}` the weights of a cell, a taste of variance :math:`\tau^2` leaves
+
+.. math:: \tau^2 f_{ki}, \qquad f_{ki} = 1 - \frac{2 c_{ki}}{h_i + \pi}
+          + \frac{\sum_l c_{li}^2}{(h_i + \pi)^2}
+
+to the residuals: two thirds with three evaluators alike. So the mean of S is the sum of
+:math:`\tau^2 f_{ki} w_p w_q`, which estimates :math:`\tau^2`; slopes of the likelihood then have
+the covariance
 
 .. math:: H + \tau^2 \sum_{cells} c c^T, \qquad c = \sum_{p \in cell} \sigma_p w_p x_p .
 """
@@ -84,19 +91,53 @@ def dispersion_of(objective: Penalised) -> Dispersion:
     parts, most = Parts.of(objective, weights), MOST_SHARE * objective.last.scores[:, 1]
     columns = (rows.better, rows.worse, rows.evaluator, slope, weights)
     if rows.n_evaluators > 1:
-        totals = np.zeros(5)
-        _add_products(*columns, parts.between, most, np.zeros((rows.n_items, 4)), totals)
+        totals, sums = np.zeros(6), np.zeros((rows.n_items, 4))
+        left = TasteShares.of(objective, weights)
+        _add_products(*columns, parts.between, most, left.linear, left.whole, sums, totals)
         if len(parts.inverses):
             order = np.lexsort((parts.part[rows.better], rows.evaluator))
             sides = (rows.better[order], rows.worse[order], rows.evaluator[order], weights[order])
             totals[1] += _taken_in_parts(*sides, *parts.columns, most)
     else:
         totals = _products_of_pairs(rows, slope, weights, parts, most)
-    found, taken, weight, squares, whole = totals.tolist()
+    found, taken, weight, squares, whole, by_tastes = totals.tolist()
     if weight <= 0:
         return Dispersion(math.nan, math.nan, 0.0, 1.0)
-    z, variance = (found + taken) / math.sqrt(weight), max(0.0, (found + taken) / weight)
+    z, variance = (found + taken) / math.sqrt(weight), max(0.0, (found + taken) / by_tastes)
     return Dispersion(z, float(ndtr(-z)), variance, 1 + variance * squares / whole)
+
+
+class TasteShares(NamedTuple):
+    """What a score leaves of a taste for its item, 1 - linear c + whole, with c of the cell."""
+
+    linear: Floats
+    whole: Floats
+
+    @classmethod
+    def of(cls, objective: Penalised, weights: Floats) -> TasteShares:
+        """Add up the squares of the weights of the cells of each item."""
+        rows, curvature = objective.data.rows, objective.last.scores[:, 1]
+        held = 1 / np.maximum(curvature + objective.penalty.scores, np.finfo(float).tiny)
+        squares, sums = np.zeros_like(held), np.zeros_like(held)
+        _add_cells(rows.better, rows.worse, rows.evaluator, weights, sums, squares)
+        return cls(2 * held, squares * held**2)
+
+
+@njit(cache=True, nogil=True)
+def _add_cells(better, worse, evaluator, weight, sums, squares):  # type: ignore[no-untyped-def]
+    """Add up squares of the weights of cells by item; evaluators come in runs, `sums` is zero."""
+    count, start = len(better), 0
+    while start < count:
+        end = start
+        while end < count and evaluator[end] == evaluator[start]:
+            sums[better[end]] += weight[end]
+            sums[worse[end]] += weight[end]
+            end += 1
+        for p in range(start, end):
+            for item in (better[p], worse[p]):
+                squares[item] += sums[item] * sums[item]
+                sums[item] = 0.0
+        start = end
 
 
 class Parts(NamedTuple):
@@ -225,6 +266,7 @@ def _products_of_pairs(
             float(both.sum()),
             float(whole @ whole),
             float(whole.sum()),
+            float(both.sum()),
         ]
     )
 
@@ -256,11 +298,12 @@ class TasteGains(Gains):
 
 @njit(cache=True, nogil=True)
 def _add_products(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, slope, weight, between, most, sums, totals
+    better, worse, evaluator, slope, weight, between, most, linear, whole, sums, totals
 ):
     """Add up products of residuals, what fitting took from them, and products of variances.
 
-    Then squares of sums of variances by cell, and these sums.
+    Then squares of sums of variances by cell, these sums, and the products of variances times what
+    is left of a taste.
 
     Comparisons of an evaluator come in one run. `sums` has zeros for each item, for sums of
     residuals, of their squares, of weights and of their squares; `most` is the most weight of a
@@ -285,6 +328,7 @@ def _add_products(  # type: ignore[no-untyped-def]
                     totals[2] += both
                     totals[3] += sums[item, 2] * sums[item, 2]
                     totals[4] += sums[item, 2]
+                    totals[5] += both * (1 - linear[item] * sums[item, 2] + whole[item])
                 # An item that comes again adds nothing.
                 for column in range(4):
                     sums[item, column] = 0.0
