@@ -24,6 +24,7 @@ import duckdb
 import pytest
 
 from comparity.counts import difference_sums, judged_rows
+from comparity.pairwise import audit as pairwise_audit
 from tests.cli.conftest import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -199,6 +200,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         *("comparative", "{c}", "--items", "{i}", "--score", "score", "--sensitive", "sex"),
         *("--evaluator", "judge"),
     ),
+    "pairwise": (
+        *("pairwise", "{d}", "--label", "y", "--score", "score", "--sensitive", "sex"),
+        *("--tolerance", "0"),
+    ),
+    "pairwise within queries": (
+        *("pairwise", "{d}", "--label", "y", "--score", "score", "--sensitive", "sex"),
+        *("--query", "g"),
+    ),
+    "pairwise parity": ("pairwise", "{d}", "--score", "score", "--sensitive", "g", "--parity"),
     "rank": ("rank", "{c}", "--items", "{i}", "--sensitive", "sex", "--evaluator", "judge"),
     "rank by wins": ("rank", "{c}", "--model", "bt"),
 }
@@ -217,6 +227,7 @@ def ask(run: Run, name: str, folder: Path, master: str = "") -> Any:
 def _tables_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many."""
     monkeypatch.setattr(judged_rows, "MOST_COLLECTED", 100)
+    monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 100)
     monkeypatch.setattr(difference_sums, "MOST_DISTINCT", 100)
 
 

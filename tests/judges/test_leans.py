@@ -14,7 +14,7 @@ from comparity import audit_judges
 from comparity.errors import OptionError
 from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answerers import LONGER
-from comparity.judges.leans import find_leans
+from comparity.judges.leans import NOT_CONVERGED, find_leans
 from comparity.judges.wins import SEAT
 from comparity.results.result import read_result
 from tests.judges.panels import Panel, draw
@@ -56,6 +56,32 @@ def test_a_dull_judge_beside_people_does_not_lean_and_a_leaning_one_does() -> No
     assert found["j1", LONGER].interval.low < 0.5 < found["j1", LONGER].interval.high
     assert found["j2", LONGER].wins == pytest.approx(expit(1.5 * 0.8), abs=0.08)
     assert notes == ()
+
+
+def test_a_fit_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel = Panel(
+        **{"prompts": 30, "answers": 3, "pairs": 2, "both_orders": True, "worth": 1.0},
+        **{"sharpness": (2.0, 0.8), "lean": (0.0, 0.0), "seat": (0.0, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(2))
+    assert NOT_CONVERGED not in find_leans(log).notes
+    monkeypatch.setattr("comparity.ranking.lots.MOST_CURVATURES", 1)
+    monkeypatch.setattr("comparity.ranking.lots.STEPS_EACH", 0)
+    monkeypatch.setattr("comparity.ranking.lots.MOST_STEPS", 1)
+    assert NOT_CONVERGED in find_leans(log).notes
+
+
+def test_opinions_of_a_judge_are_told_and_people_define_quality() -> None:
+    panel = Panel(
+        **{"prompts": 80, "answers": 4, "pairs": 4, "both_orders": True, "worth": 1.0},
+        **{"sharpness": (2.0, 2.0), "lean": (0.0, 0.0), "seat": (0.0, 0.0), "taste": (0.0, 1.0)},
+    )
+    told = {
+        one.judge: one.taste for one in find_leans(draw(panel, np.random.default_rng(4))).sharpness
+    }
+    assert told["people"] == 0
+    # Of 80 prompts the SD of opinions is known to about a fifth.
+    assert told["j1"] == pytest.approx(1.0, abs=0.6)
 
 
 def test_without_people_leans_are_told_against_the_sharpest_judge() -> None:

@@ -79,6 +79,7 @@ def _pairwise_options(command: Command) -> Command:
         "pairwise items.csv --score model --sensitive sex --parity"
     ),
     large=True,
+    spark=True,
     short_help="Equal pairwise accuracy, over all pairs of labels.",
 )
 @click.argument("file", cls=TableFiles, file=INPUT_FILE)

@@ -62,8 +62,12 @@ PEOPLE, TRUTH = "people", "the right verdict"
 FIRST_SEAT = LeanNumber("seat", SEAT, "shown first", np.empty(0))
 # Fewest decided judgments and prompts of a judge, for each kind of lean.
 FEWEST_JUDGMENTS, FEWEST_PROMPTS = 30, 10
-MOST_JUDGMENTS = 50_000
+MOST_JUDGMENTS = 20_000
 """Judgments up to which a fit is one of seconds; beyond, some prompts are taken."""
+NOT_CONVERGED = (
+    "The fit of leans did not converge: leans, sharpness and quality without leans may be off. "
+    "Judgments of more prompts help."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +162,7 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     if not numbers:
         return LeanFindings(notes=notes)
     fitted = _fit_quality(panel, answers, numbers)
+    notes += () if fitted.converged else (NOT_CONVERGED,)
     zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
