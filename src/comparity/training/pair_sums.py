@@ -89,8 +89,11 @@ def sum_pairs(  # type: ignore[no-untyped-def]
     gradient, held = np.zeros(n), np.empty((2, 3, k))
     # Of right orders the lower item is the one that should win: its group comes first.
     turned, over = np.empty_like(right), np.zeros((len(right), 2, k, k))
+    # One by one: to check the shapes of slices takes seconds to compile.
     for at in range(len(right)):
-        turned[at] = right[at].T
+        for a in range(k):
+            for b in range(k):
+                turned[at, a, b] = right[at, b, a]
     one, two = items_in_order(score, group, weights, order)
     bounds = starts.copy()
     for segment in range(len(segments) - 1):
@@ -122,8 +125,10 @@ def sum_pairs(  # type: ignore[no-untyped-def]
         for place in range(starts[first], starts[last]):
             gradient[here[5][place]] = here[3][place]
     for at in range(len(over)):
-        sums[at, RIGHT] += over[at, 0].T
-        sums[at, ABOVE] += over[at, 1].T
+        for a in range(k):
+            for b in range(k):
+                sums[at, RIGHT, a, b] += over[at, 0, b, a]
+                sums[at, ABOVE, a, b] += over[at, 1, b, a]
     return gradient
 
 

@@ -368,7 +368,9 @@ def _taken_in_parts(  # type: ignore[no-untyped-def]
             whole = weights[i, :n].sum()
             if whole == 0 or whole > limits[i]:
                 continue
-            along[:n] = -weights[i, :n]
+            # One by one: to check the shapes of slices takes seconds to compile.
+            for j in range(n):
+                along[j] = -weights[i, j]
             along[i] = whole
             for j in range(n):
                 lead = inverse[i, i] + inverse[j, j] - 2 * inverse[i, j]
