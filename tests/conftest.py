@@ -21,11 +21,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # them (--hypothesis-profile=quick), and `make test-all` looks for new ones and more of them
 # (--hypothesis-profile=explore). A mutant that fails an example is noticed: no need to find the
 # smallest (--hypothesis-profile=mutants).
-settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("comparity", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=12)
 settings.register_profile("explore", deadline=None)
 settings.register_profile(
-    "mutants", settings.get_profile("comparity"), phases=(Phase.explicit, Phase.generate)
+    "mutants",
+    settings.get_profile("comparity"),
+    max_examples=50,
+    phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("comparity")
 

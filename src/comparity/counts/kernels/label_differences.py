@@ -317,7 +317,8 @@ def _merge_heard(one, two, edges, items, tree, parts):  # type: ignore[no-untype
     while low < middle:
         merged[row], moved[row] = score[low], place[low]
         low, row = low + 1, row + 1
-    score[start:end], place[start:end] = merged[start:end], moved[start:end]
+    for row in range(start, end):
+        score[row], place[row] = merged[row], moved[row]
 
 
 @njit(cache=True, nogil=True)
