@@ -168,19 +168,22 @@ def test_hints_name_keys_as_the_policy_writes_them(run: Run, policy: Callable[..
 def test_the_fixture_of_pytest_gives_the_same_verdict(
     policy: Callable[..., Path], tmp_path: Path
 ) -> None:
-    policy("few")
+    policy("few").rename(tmp_path / "strict.toml")
+    policy("few", head="undecided = 'allow'\n")
     (tmp_path / "test_it.py").write_text(
-        "def test_parity(assert_parity):\n    assert_parity('policy.toml')\n", encoding="utf-8"
+        "def test_strict(assert_parity):\n    assert_parity('strict.toml')\n"
+        "def test_lax(assert_parity):\n    assert_parity('policy.toml')\n",
+        encoding="utf-8",
     )
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "comparity.plugin", "test_it.py"]
+    words = [sys.executable, "-m", "pytest", "-rA", "-p", "comparity.plugin", "test_it.py"]
     # Whether or not the plugin is installed here, it is loaded once.
     surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     choices: dict[str, Any] = {"cwd": tmp_path, "env": surroundings, "text": True, "timeout": 300}
-    failed = subprocess.run(words, capture_output=True, check=False, **choices)
-    assert failed.returncode == 1
-    assert "Gate policy: failed" in failed.stdout
-    policy("few", head="undecided = 'allow'\n")
-    assert subprocess.run(words, capture_output=True, check=False, **choices).returncode == 0
+    done = subprocess.run(words, capture_output=True, check=False, **choices)
+    assert done.returncode == 1
+    assert "Gate strict: failed" in done.stdout
+    assert "FAILED test_it.py::test_strict" in done.stdout
+    assert "PASSED test_it.py::test_lax" in done.stdout
 
 
 @pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])

@@ -90,10 +90,8 @@ def sum_pairs(  # type: ignore[no-untyped-def]
     # Of right orders the lower item is the one that should win: its group comes first.
     turned, over = np.empty_like(right), np.zeros((len(right), 2, k, k))
     # One by one: to check the shapes of slices takes seconds to compile.
-    for at in range(len(right)):
-        for a in range(k):
-            for b in range(k):
-                turned[at, a, b] = right[at, b, a]
+    for at, a, b in np.ndindex(right.shape):
+        turned[at, a, b] = right[at, b, a]
     one, two = items_in_order(score, group, weights, order)
     bounds = starts.copy()
     for segment in range(len(segments) - 1):
@@ -124,11 +122,9 @@ def sum_pairs(  # type: ignore[no-untyped-def]
             n_runs, here, there = halve_runs(bounds, first, n_runs), there, here
         for place in range(starts[first], starts[last]):
             gradient[here[5][place]] = here[3][place]
-    for at in range(len(over)):
-        for a in range(k):
-            for b in range(k):
-                sums[at, RIGHT, a, b] += over[at, 0, b, a]
-                sums[at, ABOVE, a, b] += over[at, 1, b, a]
+    for at, a, b in np.ndindex(right.shape):
+        sums[at, RIGHT, a, b] += over[at, 0, b, a]
+        sums[at, ABOVE, a, b] += over[at, 1, b, a]
     return gradient
 
 

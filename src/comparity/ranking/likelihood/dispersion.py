@@ -368,10 +368,8 @@ def _taken_in_parts(  # type: ignore[no-untyped-def]
             whole = weights[i, :n].sum()
             if whole == 0 or whole > limits[i]:
                 continue
-            # One by one: to check the shapes of slices takes seconds to compile.
             for j in range(n):
-                along[j] = -weights[i, j]
-            along[i] = whole
+                along[j] = whole if j == i else -weights[i, j]
             for j in range(n):
                 lead = inverse[i, i] + inverse[j, j] - 2 * inverse[i, j]
                 total -= squares[i, j] * lead / 2
