@@ -53,8 +53,9 @@ NOT_DECIDING = {
         comparative.state.MOST_REPLAYED comparative.state.PAGE comparative.state_rows.ITEM_BITS
         comparative.state_tables.MOST_NUMBERS
         counts.running_moments.MOST_CUBED counts.running_moments.MOST_KINDS
-        planning.stopping.PATHS planning.stopping.SIZES
-        planning.stopping.EARLIEST planning.stopping.LATEST planning.stopping.NO_ERROR
+        planning.power_question.PATHS planning.power_question.SIZES
+        planning.power_question.EARLIEST planning.power_question.LATEST
+        planning.power_question.NO_ERROR
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.sandwich.AT_ONCE ranking.likelihood.sandwich.MOST_WORK
         ranking.likelihood.dispersion.MOST_ITEMS

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import somersd
 
 from comparity import pairwise_parity
-from comparity.pairwise.parity import audit_parity_frame
+from comparity.pairwise.audit import audit_parity_frame
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 

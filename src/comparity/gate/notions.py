@@ -174,7 +174,7 @@ NOTIONS = {
         Notion(
             name="parity",
             form=ParityForm,
-            module="comparity.pairwise.parity",
+            module="comparity.pairwise.audit",
             function="audit_parity_file",
         ),
         Notion(

@@ -20,7 +20,7 @@ from comparity.planning.options import (
     PlanRecord,
     SeparationPlanOptions,
 )
-from comparity.planning.power_question import PowerQuestion
+from comparity.planning.power_question import PowerQuestion, Stopping, stopping_of
 from comparity.planning.remarks import remarks, say_unreachable
 from comparity.planning.result import ComparativePlan, PlannedTest, SeparationPlan
 from comparity.planning.scenarios import (
@@ -30,7 +30,6 @@ from comparity.planning.scenarios import (
     Scenario,
     SeparationScenario,
 )
-from comparity.planning.stopping import Stopping, stopping_of
 from comparity.results.options import shows
 
 

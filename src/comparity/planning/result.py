@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from comparity.planning.power_question import PowerFunction, RecordedPower
-from comparity.planning.stopping import Stopping
+from comparity.planning.power_question import PowerFunction, RecordedPower, Stopping
 from comparity.results.plain import UNWRITTEN, as_plain, from_plain
 from comparity.results.result import Result, frame_of_rows
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from comparity.errors.spelling import visible
-from comparity.pairwise.parity import pairwise_parity
+from comparity.pairwise.audit import pairwise_parity
 from comparity.ranking.exposure import GroupExposure, exposure
 from comparity.ranking.fair_topk import FairTopK, fair_topk
 from comparity.ranking.options import PlacesForm, PlacesOptions
