@@ -21,7 +21,7 @@ from comparity.training.result import Outcome, Training
 from comparity.training.rows import take_items
 from comparity.training.score_transforms import (
     HALVINGS,
-    FitOfTwoGroups,
+    TransformOfTwoGroups,
     cross_group_rates,
     monotone_transform,
 )
@@ -67,7 +67,7 @@ class GroupMoves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupShift(FitOfTwoGroups):
+class GroupShift(TransformOfTwoGroups):
     """What is added to the scores of each of two groups.
 
     Attributes
@@ -87,17 +87,8 @@ class GroupShift(FitOfTwoGroups):
     squared_error: float
     squared_error_before: float
 
-    def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
-        """Return the shifted scores.
-
-        Parameters
-        ----------
-        scores : array-like
-            Finite scores.
-        sensitive_features : array-like
-            Group of each row, one of the two.
-        """
-        values, codes = group_positions(scores, sensitive_features, self.groups)
+    def move(self, values: Floats, codes: NDArray[np.int64]) -> Floats:
+        """Return the shifted scores."""
         return np.asarray(values + np.array([self.shifts[name] for name in self.groups])[codes])
 
 

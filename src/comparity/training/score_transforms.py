@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -168,8 +169,30 @@ class FitOfTwoGroups:
     difference_before: float
 
 
+class TransformOfTwoGroups(FitOfTwoGroups, ABC):
+    """How the scores of two groups are moved against each other."""
+
+    __slots__ = ()
+
+    def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
+        """Return the moved scores.
+
+        Parameters
+        ----------
+        scores : array-like
+            Finite scores.
+        sensitive_features : array-like
+            Group of each row, one of the two.
+        """
+        return self.move(*group_positions(scores, sensitive_features, self.groups))
+
+    @abstractmethod
+    def move(self, values: Floats, codes: NDArray[np.int64]) -> Floats:
+        """Return moved scores of rows whose groups are known by position."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonotoneTransform(FitOfTwoGroups):
+class MonotoneTransform(TransformOfTwoGroups):
     r"""What is done to the scores of one of two groups: :math:`\alpha z + \beta`.
 
     Where the others stay unchanged, the logistic function is applied to that.
@@ -189,17 +212,8 @@ class MonotoneTransform(FitOfTwoGroups):
     shift: float
     others: str
 
-    def transform(self, scores: ArrayLike, *, sensitive_features: ArrayLike) -> Floats:
-        """Return the scores, moved in the adjusted group; others are as they were.
-
-        Parameters
-        ----------
-        scores : array-like
-            Finite scores.
-        sensitive_features : array-like
-            Group of each row, one of the two.
-        """
-        values, codes = group_positions(scores, sensitive_features, self.groups)
+    def move(self, values: Floats, codes: NDArray[np.int64]) -> Floats:
+        """Return the scores, moved in the adjusted group; others are as they were."""
         moved = codes == self.groups.index(self.adjusted)
         return _move(values, moved, self.slope, self.shift, self.others)
 
