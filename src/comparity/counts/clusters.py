@@ -170,11 +170,11 @@ class FewClusters:
         block = np.ix_(rows, rows)
         return FewClusters(
             kind=self.kind,
-            sums=_held(self.sums[:, rows]),
+            sums=_filled_rows(self.sums[:, rows]),
             by_item=self.by_item[block],
             between=self.between[block],
             further=tuple(
-                FurtherClusters(_held(one.sums[:, rows]), one.moments[block])
+                FurtherClusters(_filled_rows(one.sums[:, rows]), one.moments[block])
                 for one in self.further
             ),
         )
@@ -185,7 +185,7 @@ class FewClusters:
         return min([len(self.sums), *(len(one.sums) for one in self.further)])
 
 
-def _held(sums: Floats) -> Floats:
+def _filled_rows(sums: Floats) -> Floats:
     return sums[sums.any(axis=1)]
 
 
@@ -282,7 +282,7 @@ def row_moments(
         within=dict.fromkeys(same, own),
         sizes=sizes,
         sums={
-            kind: _held(cluster_totals(kinds[kind].codes, cell, trials, hits, n_cells))
+            kind: _filled_rows(cluster_totals(kinds[kind].codes, cell, trials, hits, n_cells))
             for kind, number in sizes.items()
             if number <= MOST_SUMMED
         },

@@ -166,7 +166,9 @@ def cases(check: CheckedAudit) -> Iterator[Case]:
             audit=name,
             name=clip(test.null),
             outcome=_outcome(check, test),
-            said=_said_range(test) if isinstance(test, JudgedRange) else _said(test, check),
+            said=_said_range(test)
+            if isinstance(test, JudgedRange)
+            else _finding_in_numbers(test, check),
         )
 
 
@@ -188,7 +190,7 @@ def _said_range(test: JudgedRange) -> str:
     )
 
 
-def _said(test: JudgedGap, check: CheckedAudit) -> str:
+def _finding_in_numbers(test: JudgedGap, check: CheckedAudit) -> str:
     if test.pivot is None:
         return f"{test.finding}: {clip(test.reason)}"
     low, high, level = test.deciding_interval

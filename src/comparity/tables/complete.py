@@ -71,7 +71,9 @@ class Gaps:
     def drop(self, native: Any, table: str) -> Any:
         """Return a frame of any engine without the rows that have gaps, and count them."""
         frame, known = open_frame(native, table)
-        used = [name for name in known if _is_read(name, (*self.columns, *self._found(known)))]
+        used = [
+            name for name in known if _is_read(name, (*self.columns, *self._unnamed_columns(known)))
+        ]
         lacking = {name: _missing(frame, name) for name in used}
         about = [name for name in known if name in {*ITEM_COLUMNS, *used} and name != self.item]
         if self.items and self.item not in known:
@@ -81,7 +83,7 @@ class Gaps:
             return native
         return self._filter(frame, lacking, table, known)
 
-    def _found(self, known: Collection[str]) -> list[str]:
+    def _unnamed_columns(self, known: Collection[str]) -> list[str]:
         """Return columns of comparisons that are read though nobody named them."""
         # Imported here because layouts are read through files, which know of gaps.
         from comparity.tables.layouts import EVALUATORS

@@ -259,7 +259,7 @@ def contrast_tasks(
     p = 2 * float(student.sf(abs(whole.value) / error, dof)) if error > 0 else math.nan
     ratings, comparisons = (
         TaskEstimate(
-            value=_shown(one.value, scale),
+            value=_on_shown_scale(one.value, scale),
             interval=_interval(one, scale, level, bounds),
             n_judges=one.n_judges,
         )
@@ -270,7 +270,7 @@ def contrast_tasks(
         scale=scale,
         ratings=ratings,
         comparisons=comparisons,
-        value=_shown(whole.value, scale),
+        value=_on_shown_scale(whole.value, scale),
         interval=_interval(whole, scale, level, ANY),
         p_value=p,
         about=about,
@@ -302,12 +302,12 @@ def _interval(one: OverJudges, scale: str, level: float, bounds: tuple[float, fl
     if not known:
         return Interval(math.nan, math.nan, level)
     reach = float(student.isf((1 - level) / 2, one.dof)) * math.sqrt(one.variance)
-    ends = (_shown(one.value + side * reach, scale) for side in (-1, 1))
+    ends = (_on_shown_scale(one.value + side * reach, scale) for side in (-1, 1))
     low, high = (min(max(end, bounds[0]), bounds[1]) for end in ends)
     return Interval(low, high, level)
 
 
-def _shown(value: float, scale: str) -> float:
+def _on_shown_scale(value: float, scale: str) -> float:
     """Return a number as it is shown: of a logarithm the power."""
     with np.errstate(over="ignore"):
         return float(np.exp(value)) if scale == RATIO else value

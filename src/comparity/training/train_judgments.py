@@ -64,7 +64,7 @@ def train_judgments(
     form = replace(form, seed=drawn if form.seed is None else form.seed)
     items = _read_items(form)
     train, held, between = _split(path, items, form)
-    tell(_told(len(train), len(held), between))
+    tell(_count_in_words(len(train), len(held), between))
     before = _audit(_fit(form, items, train, goal=None), items, held, form)
     goal = " and ".join(form.goal)
     tell(f"Without a goal: {before.finding}. Training for {goal} ...")
@@ -85,7 +85,7 @@ def train_judgments(
     )
 
 
-def _told(trained: int, audited: int, between: int) -> str:
+def _count_in_words(trained: int, audited: int, between: int) -> str:
     told = f"Read {trained:,} judgments to train on and {audited:,} of other items to audit."
     return told + (f" {between:,} between these items are used for neither." if between else "")
 

@@ -358,13 +358,13 @@ class TrainedOnJudgments(TrainingAnswer):
         lists = {f"{name} on training": told for name, told in training.lists.items()}
         return replace(
             after,
-            sentences=(*after.sentences[:1], before, *after.sentences[1:], visible(self._told())),
+            sentences=(*after.sentences[:1], before, *after.sentences[1:], visible(self._words())),
             grids=(_agreement(self), *after.grids, *_coefficients(self), *training.grids),
             charts=(*after.charts, *training.charts),
             lists={**after.lists, **lists},
         )
 
-    def _told(self) -> str:
+    def _words(self) -> str:
         many, training = self.judgments, self.training
         goals = " and ".join(training.goals)
         limit = f"with a slack of {training.slack:g}"
