@@ -139,7 +139,7 @@ clean:
 
 .venv/test.stamp: $(REQUIREMENTS) | .venv/bin/python
 	@echo "installing comparity and what its tests need"
-	@$(PIP) -e ".[test,docs]"
+	@$(PIP) -e ".[test,witnesses,docs]"
 	@touch .venv/runtime.stamp $@
 
 .venv/collect.stamp: $(REQUIREMENTS) | .venv/bin/python
@@ -170,5 +170,5 @@ clean:
 	@echo "installing comparity and what its tests need for Python $(VERSION)"
 	@$(FOUND) -m venv --clear .venv-$(VERSION)
 	@.venv-$(VERSION)/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c constraints.txt -e ".[test,docs]"
+		-c constraints.txt -e ".[test,witnesses,docs]"
 	@touch $@

@@ -1,4 +1,4 @@
-"""Witnesses: published boundaries, a recursion on a grid, SciPy's normal integral, a simulation."""
+"""Witnesses: published boundaries, gsdesign, a recursion, SciPy's normal integral, a simulation."""
 
 from __future__ import annotations
 
@@ -40,6 +40,32 @@ def boundary(alpha: float, look: int, planned: int) -> float:
 def test_boundaries_equal_the_published_ones(planned: int) -> None:
     found = [boundary(0.05, look, planned) for look in range(1, planned + 1)]
     assert found == pytest.approx(PUBLISHED[planned], abs=1.5e-4)
+
+
+def spent_by_gsdesign(bounds: list[float]) -> list[float]:
+    """Return the chance to have left two-sided bounds by each look, as gsdesign integrates it."""
+    # It needs a younger numpy than the package does.
+    gsdesign = pytest.importorskip("gsdesign")
+    found, grid = [], None
+    for look, bound in enumerate(bounds, 1):
+        limits = {"r": 40, "theta": 0.0, "info": float(look), "a": -bound, "b": bound}
+        if grid is None:
+            grid = gsdesign.h1(**limits)
+        else:
+            grid = gsdesign.hupdate(**limits, theta_prev=0.0, info_prev=look - 1.0, gm1=grid)
+        # What is still inside: weights of Simpson's rule times the density.
+        found.append(1 - float(np.sum(grid[2])))
+    return found
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05])
+@pytest.mark.parametrize("planned", [2, 5, 8])
+def test_looks_spend_what_gsdesign_says(planned: int, alpha: float) -> None:
+    bounds = [boundary(alpha, look, planned) for look in range(1, planned + 1)]
+    # Lan and DeMets' spending of O'Brien and Fleming's type, half of alpha on either side.
+    share = np.arange(1, planned + 1) / planned
+    expected = 4 * norm.sf(norm.isf(alpha / 4) / np.sqrt(share))
+    assert spent_by_gsdesign(bounds) == pytest.approx(expected, abs=1e-6)
 
 
 # Jennison and Turnbull (2000), "Group sequential methods", Tables 2.1 to 2.4: constants of the
