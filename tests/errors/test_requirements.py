@@ -87,7 +87,7 @@ def test_everything_that_is_needed_has_a_least_version() -> None:
     assert not [line for line in (*project["dependencies"], *for_users) if ">=" not in line]
 
 
-FOR_US = ("test", "bench", "docs")
+FOR_US = ("test", "witnesses", "bench", "docs")
 
 
 def test_the_metadata_are_read_whole() -> None:
