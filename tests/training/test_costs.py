@@ -54,10 +54,10 @@ def test_rates_are_those_of_audits(queries: int | None, counted: dict[str, str])
 @pytest.mark.long
 @pytest.mark.parametrize("queries", [None, 60])
 def test_intervals_hold_the_truth_as_often_as_they_say(queries: int | None) -> None:
-    """120 draws of 300 rows; the truth is the mean of 40 draws of 3,000 with as large queries."""
+    """120 draws of 300 rows; the truth is the mean of 20 draws of 3,000 with as large queries."""
     large = None if queries is None else 10 * queries
     truth = np.mean(
-        [[c.change for c in changes_only(*world(3000, 10_000 + s, large))] for s in range(40)],
+        [[c.change for c in changes_only(*world(3000, 10_000 + s, large))] for s in range(20)],
         axis=0,
     )
     held = []
