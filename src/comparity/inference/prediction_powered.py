@@ -131,12 +131,15 @@ def powered_mean(
     whole = found[0] if side is None else found[0] - found[1]
     weight = whole.best_weight()
     value = whole.labels + weight * whole.moved
-    error = whole.standard_error(weight, n_clusters - 2, n_clusters)
+    # Every mean takes a degree of freedom, and so does the weight.
+    freedom = n_clusters - len(sides) - 1
+    error = whole.standard_error(weight, freedom, n_clusters)
+    # As in any regression with clustered errors.
     labels_error = whole.standard_error(0.0, n_clusters - 1, n_clusters)
     return PoweredMean(
         value=value,
         standard_error=error,
-        interval=_interval(value, error, n_clusters - 2, level),
+        interval=_interval(value, error, freedom, level),
         labels_alone=whole.labels,
         labels_standard_error=labels_error,
         labels_interval=_interval(whole.labels, labels_error, n_clusters - 1, level),
