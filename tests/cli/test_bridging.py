@@ -93,7 +93,7 @@ def test_predictions_already_made_need_no_features(run: Run, tmp_path: Path) -> 
                 "--errors",
                 "training",
             ),
-            "takes no errors",
+            "cannot be used with the unbiased bridge",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_what_does_not_go_together_is_bad_input(
         (("--prediction", "grade", "--held-out", "0.5"), "--held-out fits a model"),
         (("--features", "grade", "--held-out", "0.5"), "belongs to --errors held-out"),
         (("--features", "grade", "--errors", "held-out", "--folds", "3"), "--errors cross-fitted"),
-        (("--features", "grade", "--bridge", "unbiased", "--folds", "3"), "takes no errors"),
+        (("--features", "grade", "--bridge", "unbiased", "--folds", "3"), "cannot be used with"),
     ],
 )
 def test_options_without_effect_are_bad_input(

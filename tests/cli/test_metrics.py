@@ -109,7 +109,7 @@ def test_errors_of_numbers_and_metrics_of_classes_are_reached(run: Run, tmp_path
     ("more", "said"),
     [
         ((), "--privileged"),
-        (("--classes", "--regression"), "do not go together"),
+        (("--classes", "--regression"), "cannot be combined"),
         (("--study", "--privileged", "m"), "--study needs --features"),
         (("--repeats", "2", "--privileged", "m"), "--repeats belongs to --study"),
         (("--regression", "--privileged", "m"), "--privileged cannot be used with --regression"),

@@ -133,7 +133,7 @@ def test_places_tell_exposure_and_a_fair_top_without_a_verdict(run: Run, words: 
     assert content["exposure"]["means"]["b"] < content["exposure"]["means"]["a"]
     for more, said in (
         (("--top", 3), "--top belongs to --places"),
-        (("--places", "--parity"), "do not go together"),
+        (("--places", "--parity"), "cannot be combined"),
         (("--places", "--query", "q"), "--query cannot be used with --places"),
     ):
         refused = run(*score, *more)

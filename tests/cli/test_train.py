@@ -98,7 +98,7 @@ def test_other_tasks_and_goals_end_with_a_finding(
 
 def test_raw_and_standardised_accuracies_are_kept_apart(run: Run, tmp_path: Path) -> None:
     frame = items(tmp_path / "d.csv", 40)
-    told = "Training goes by raw accuracies, the audit judges standardised ones."
+    told = "Training uses raw accuracies; the audit tests standardised ones."
     words = ("train", tmp_path / "d.csv", *OPTIONS, "--seed", 1, "--output", tmp_path / "m.json")
     assert told not in " ".join(run(*words).out.split())
     frame.assign(rel=frame["rel"] + (frame["b"] > 0)).to_csv(tmp_path / "d.csv", index=False)

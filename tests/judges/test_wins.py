@@ -184,6 +184,9 @@ def test_frames_stand_in_for_logs_of_a_gate() -> None:
 def test_leans_are_told_with_what_would_decide() -> None:
     rows = games("hasty", 0.9, 3, questions=60) + games("steady", 0.0, 4, questions=60)
     text = " ".join(str(audit_judges(rows)).split())
-    assert "hasty: prefers the first answer, of 100 even pairs it picks the first" in text
+    assert (
+        "hasty: prefers the first answer (of 100 pairs of equally good answers it picks the first"
+        in text
+    )
     assert "steady: whether it prefers a seat is undecided" in text
     assert "it would be found either to lean or to be within 5 of 50, with 80% power" in text

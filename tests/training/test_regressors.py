@@ -110,7 +110,7 @@ def test_accuracies_weigh_beside_the_squared_error(task) -> None:
     assert "beside a squared error of weight 1" in str(training)
     free = model.set_params(goal=None).fit(X, y).training_
     assert set(free.cell_weights.values()) == {0}
-    assert "weighed in the end" not in str(free)
+    assert "Final weight" not in str(free)
 
 
 def test_there_is_no_robust_form(task) -> None:

@@ -56,9 +56,11 @@ def _open(address: str) -> Store:
     short_help="Make a study from a file or from options.",
 )
 @click.argument("file", type=INPUT_FILE, required=False)
-@click.option("--items", type=INPUT_FILE, help="One row for each item; wins over the file's.")
-@click.option("--plan", type=INPUT_FILE, help="JSON of a plan, which says how many judgments.")
-@click.option("--to", default=DEFAULT_STORE, show_default=True, help="File or address to make.")
+@click.option("--items", type=INPUT_FILE, help="One row for each item; overrides the study file.")
+@click.option("--plan", type=INPUT_FILE, help="JSON of a plan: sets the number of judgments.")
+@click.option(
+    "--to", default=DEFAULT_STORE, show_default=True, help="File or address of the new study."
+)
 def _init(
     to: str,
     file: Path | None = None,
@@ -66,12 +68,12 @@ def _init(
     plan: Path | None = None,
     **choices: Any,
 ) -> Result:
-    """Make a study: read its description and its items, and draw the first pairs.
+    """Create a study: read its description and its items, and draw the first pairs.
 
     FILE is TOML: its keys are the options below (with underscores), items names the table, and
-    [[practice]], [[attention]] and [[check]] are what everyone sees. Options win over the file.
+    [[practice]], [[attention]] and [[check]] are shown to every judge. Options override the file.
 
-    Nothing is judged: the exit status is 0, or 2 for bad input.
+    There is no verdict: the exit status is 0, or 2 for bad input.
     """
     check_requirements("collect")
     from comparity.collect.setup import read_items
@@ -86,7 +88,7 @@ def _init(
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     if file is None and items is None:
-        raise click.UsageError("a study needs items: name a study's file, or --items.")
+        raise click.UsageError("a study needs items: name a study file, or give --items.")
     if file is None:
         study, table = study_of(CollectOptions(**given, **plan_choices(plan, given))), items
     else:
@@ -103,11 +105,11 @@ def _init(
     lambda run: run,
     drops=False,
     example="collect status study.db",
-    short_help="How far a study is.",
+    short_help="Status of a study.",
 )
 @ADDRESS
 def _status(address: str) -> Result:
-    """Show how far a study is: judgments, judges, kinds of pairs."""
+    """Show the status of a study: judgments, judges, kinds of pairs."""
     from comparity.collect.status import study_status
 
     with _open(address) as store:
@@ -121,7 +123,7 @@ def _status(address: str) -> Result:
         "collect export study.db --folder collected\n"
         "collect export study.db --folder collected --form chosen --format jsonl"
     ),
-    short_help="Write the tables that our commands read.",
+    short_help="Write the tables that the other commands read.",
 )
 @ADDRESS
 @click.option(
@@ -134,8 +136,8 @@ def _status(address: str) -> Result:
 def _export(address: str, folder: Path, **choices: Any) -> Result:
     """Write comparisons, items and judges as tables, with a manifest of hashes.
 
-    The comparisons have one row for each judgment that stands: the items as they were shown, the
-    winner, the evaluator, the time, and the probability with which the pair was chosen.
+    The comparisons have one row for each judgment that was not undone: the items as they were
+    shown, the winner, the evaluator, the time, and the probability with which the pair was chosen.
     """
     from comparity.collect.export import export_study
 
@@ -158,7 +160,7 @@ def _compare(source: str, **choices: Any) -> Result:
     SOURCE is a study with task = "both" (study.db by default, or an address), or a folder that
     collect export wrote.
 
-    Nothing is judged: the exit status is 0, or 2 for bad input.
+    There is no verdict: the exit status is 0, or 2 for bad input.
     """
     from comparity.tasks.compare import compare_folder
 
@@ -182,7 +184,7 @@ def _compare(source: str, **choices: Any) -> Result:
     type=click.IntRange(0, 65_535),
     default=8000,
     show_default=True,
-    help="Port to listen at; 0 for any that is free.",
+    help="Port to listen at; 0 for any free one.",
 )
 @click.option(
     "--rate", default="300/minute", show_default=True, help="Requests allowed to each judge."
@@ -195,7 +197,7 @@ def _compare(source: str, **choices: Any) -> Result:
 def _serve(address: str, host: str, port: int, rate: str, proxy: str | None) -> None:
     """Serve a study until Ctrl-C; every judgment is on the disk before it is acknowledged.
 
-    Put a web server with TLS before it (docs/collect.md): by itself it speaks plain HTTP.
+    Put a web server with TLS in front of it (docs/collect.md): it serves plain HTTP.
     """
     with _open(address) as store:
         import uvicorn
@@ -227,17 +229,17 @@ def _judges() -> None:
 
 @click.command(
     epilog=example_text("collect judges add study.db --number 20 --days 30 > links.txt"),
-    short_help="Make personal links.",
+    short_help="Add judges and print their links.",
 )
 @ADDRESS
 @click.option(
     "--number", type=click.IntRange(1, 100_000), default=1, show_default=True, help="How many."
 )
 @click.option("--days", type=click.FloatRange(min=0), help="Days until the links expire.")
-@click.option("--base", default="http://127.0.0.1:8000", show_default=True, help="Their start.")
-@click.option("--program", default="", help="Name of a program that judges, such as a model's.")
+@click.option("--base", default="http://127.0.0.1:8000", show_default=True, help="Start of a link.")
+@click.option("--program", default="", help="Name of a program that judges, such as an LLM.")
 def _add(address: str, number: int, days: float | None, base: str, program: str) -> None:
-    """Make judges and print a personal link for each, once: only hashes are kept.
+    """Add judges and print their personal links, which cannot be printed again.
 
     The end of a link is the token with which a program judges (docs/programs.md).
     """
@@ -250,7 +252,7 @@ def _add(address: str, number: int, days: float | None, base: str, program: str)
 
 
 @click.command(
-    "list", epilog=example_text("collect judges list study.db"), short_help="Who judges."
+    "list", epilog=example_text("collect judges list study.db"), short_help="List the judges."
 )
 @ADDRESS
 def _list(address: str) -> None:
@@ -264,7 +266,7 @@ def _list(address: str) -> None:
 
 @click.command(
     epilog=example_text("collect judges revoke study.db --judge 'judge 3'"),
-    short_help="Let a link lead nowhere.",
+    short_help="Make the links of a judge invalid.",
 )
 @ADDRESS
 @click.option("--judge", required=True, help="Name of the judge.")
@@ -275,11 +277,13 @@ def _revoke(address: str, judge: str) -> None:
     click.echo(f"revoked the links of {judge}", err=True)
 
 
-@click.command(epilog=example_text("collect close study.db"), short_help="Take no more judgments.")
+@click.command(
+    epilog=example_text("collect close study.db"), short_help="Accept no more judgments."
+)
 @ADDRESS
-@click.option("--reopen", is_flag=True, help="Take judgments again.")
+@click.option("--reopen", is_flag=True, help="Accept judgments again.")
 def _close(address: str, reopen: bool) -> None:
-    """Close a study, or open it again; a running server follows at once."""
+    """Close a study, or reopen it; this takes effect on a running server at once."""
     with _open(address) as store:
         (store.reopen if reopen else store.close)(now=time.time())
     click.echo("the study is open" if reopen else "the study is closed", err=True)
@@ -292,10 +296,10 @@ def _close(address: str, reopen: bool) -> None:
 @click.option("--file", type=INPUT_FILE, help="File whose first line is the password.")
 @click.option("--off", is_flag=True, help="Remove the password, and so the dashboard.")
 def _password(address: str, file: Path | None, off: bool) -> None:
-    """Set the password of the dashboard at /study; whoever is logged in must log in again.
+    """Set the password of the dashboard at /study; everybody must log in again.
 
-    It is asked for without being shown, or read from a file or from COMPARITY_PASSWORD. Only a hash
-    of it is kept. Without a password there is no dashboard.
+    The command asks for it, or reads it from a file or from COMPARITY_PASSWORD. Only its hash is
+    stored. Without a password there is no dashboard.
     """
     with _open(address) as store:
         store.set_password(None if off else _read_password(file), now=time.time())
@@ -324,16 +328,18 @@ def _backup(address: str, to: Path) -> None:
 
 @click.command(
     epilog=example_text("collect erase study.db --judge 'judge 3'"),
-    short_help="Erase what is known of a judge.",
+    short_help="Erase the data of a judge.",
 )
 @ADDRESS
 @click.option("--judge", help="Name of the judge.")
-@click.option("--keep-judgments", is_flag=True, help="Keep the answers, without who gave them.")
-@click.option("--expired", is_flag=True, help="Erase what identifies judges whose time is up.")
+@click.option("--keep-judgments", is_flag=True, help="Keep the answers, but not who gave them.")
+@click.option(
+    "--expired", is_flag=True, help="Erase what identifies judges past their retention date."
+)
 def _erase(address: str, judge: str | None, keep_judgments: bool, expired: bool) -> None:
     """Erase a judge on request, or identifying data after the retention date.
 
-    Backups and exports that were made before are files of yours: erase there, too.
+    Erase them from earlier backups and exports yourself.
     """
     if (judge is None) != expired:
         raise click.UsageError("name a judge with --judge, or ask for --expired.")

@@ -113,11 +113,15 @@ def _check_used(bridge: dict[str, Any]) -> None:
     if ready and "features" in bridge:
         raise click.UsageError("a bridge (--on) takes --features or a --prediction, not both.")
     if bridge.get("bridge") == "unbiased" and {"errors", *SIZES} & bridge.keys():
-        raise click.UsageError("the unbiased bridge takes no errors on the first's side.")
+        raise click.UsageError(
+            "--errors, --folds and --held-out cannot be used with the unbiased bridge."
+        )
     for name in ("regressor", "errors", *SIZES):
         if ready and name in bridge:
             option = BRIDGE[name].option
-            raise click.UsageError(f"--{option} fits a model; --prediction is one already.")
+            raise click.UsageError(
+                f"--{option} is about fitting a model; with --prediction none is fitted."
+            )
     for name, needed in (("folds", "cross-fitted"), ("held_out", "held-out")):
         # Errors in sample are compared with cross-fitted ones, to see what was learnt by heart.
         if name in bridge and errors != needed and not (name == "folds" and errors == "training"):
@@ -148,11 +152,11 @@ Example:
     help="Another file, with the subjects of the second; bridged by --features.",
 )
 def relative(file: Path, **choices: Any) -> Result:
-    """Test whether two decision makers differ by group, though nobody knows the truth.
+    """Test whether a decision maker favours a group, compared with another; without labels.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each subject, with a column for each
-    decision maker. With more than two columns every two decision makers are compared. With --on
-    the second decided about other subjects, in another file, joined by a model of the first.
+    decision maker. With more than two columns every two decision makers are compared. If the second
+    decided about other subjects, name their file with --on: a model of the first is the bridge.
 
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
@@ -194,7 +198,7 @@ def _columns(
 def _judge_options(command: Command) -> Command:
     """Add the declared choices, and the table of the judges."""
     attributes = click.option(
-        "--judges", type=INPUT_FILE, help="One row for each judge: its name in judge, attributes."
+        "--judges", type=INPUT_FILE, help="One row for each judge: a column judge, and attributes."
     )
     return combine(command, partial(choice_options, options=JudgesOptions), attributes)
 
@@ -208,17 +212,17 @@ def _judge_options(command: Command) -> Command:
         "judges model_judgment/gpt-4/*.jsonl\n"
         "judges gpt-4_pair.jsonl human.jsonl --html judges.html"
     ),
-    short_help="What judges do, from the logs of evaluation tools.",
+    short_help="Audit LLM and human judges, from logs of evaluation tools.",
 )
 @click.argument("logs", type=INPUT_FILE, nargs=-1, required=True)
 def judges(logs: tuple[Path, ...], **choices: Any) -> Result:
-    """Say what judges do: seats, lengths, consistency, agreement, and what they fail on.
+    """Audit judges from logs: first-answer bias, length, consistency, agreement, failures.
 
     LOGS are files as arena-hard, MT-bench, AlpacaEval, Inspect, promptfoo, DeepEval, lm-eval,
     RewardBench, JudgeBench, Chatbot Arena, Label Studio and others write them. Each is recognised
-    by its content, and all of them are one panel.
+    by its content. Several logs form one panel.
 
-    Nothing is judged: the exit status is 0, or 2 for bad input.
+    There is no verdict: the exit status is 0, or 2 for bad input.
     """
     from comparity.judges.audit import audit_judges
 

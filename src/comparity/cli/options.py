@@ -200,14 +200,14 @@ def number_or(*words: str) -> Callable[[str], float | str]:
     (2.5, 'none')
     """
 
-    def read(value: str) -> float | str:
+    def number(value: str) -> float | str:
         try:
             return value if value in words else float(value)
         except ValueError as error:
             known = " or ".join(map(repr, words))
-            raise click.BadParameter(f"{value!r} is no number, nor {known}.") from error
+            raise click.BadParameter(f"{value!r} is neither a number nor {known}.") from error
 
-    return read
+    return number
 
 
 class Words(click.Choice):  # type: ignore[type-arg]

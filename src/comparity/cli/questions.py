@@ -100,7 +100,7 @@ def comparative(comparisons: Path, items: Path | None = None, **choices: Any) ->
     except MissingColumnError as error:
         if items is not None:
             raise
-        told = "Without --items every row must hold scores and groups of both items."
+        told = "Without --items, every row must have the scores and groups of both items."
         raise BadInput(f"{error}\n  {told}") from error
 
 
@@ -113,7 +113,7 @@ def comparative(comparisons: Path, items: Path | None = None, **choices: Any) ->
 @click.argument("file", type=INPUT_FILE)
 @click.option("--output", type=OUTPUT_FILE, required=True, help="File to write.")
 def weights(file: Path, output: Path, **choices: Any) -> Result:
-    """Write FILE again with a column of weights, ready for any learner that takes them.
+    """Write FILE with a further column of weights, for any learner that takes weights.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. All its columns are kept.
 
@@ -136,14 +136,14 @@ def weights(file: Path, output: Path, **choices: Any) -> Result:
 @click.argument("file", type=INPUT_FILE)
 @click.option("--output", type=OUTPUT_FILE, required=True, help="Model file to write, JSON.")
 def train(file: Path, output: Path, **choices: Any) -> Result:
-    """Train a score under a pairwise goal, and audit it on rows it did not see.
+    """Train a score under a pairwise goal, and audit it on rows that training did not use.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item; with --items one row for each
-    judgment of a pair, and no labels are needed. The model file is JSON: names
-    of features, coefficients (or layers, or trees), and the mixture of models that
-    training found. The audit is shown beside that of a model trained without a goal.
+    judgment of a pair, and no labels are needed. The model file is JSON: names of features,
+    coefficients (or layers, or trees), and the mixture of models that training found. A model
+    trained without a goal is audited, too, for comparison.
 
-    Exit status, of the audit after: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
+    Exit status of the audit: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
     if "items" in choices:
         from comparity.training.train_judgments import train_judgments as run
@@ -166,12 +166,12 @@ def train(file: Path, output: Path, **choices: Any) -> Result:
 @click.argument("items", type=INPUT_FILE)
 @click.option("--given", type=INPUT_FILE, help="Earlier answers, one row for each judgment.")
 def pairs(items: Path, given: Path | None = None, **choices: Any) -> Result:
-    """Choose pairs of items to judge, who judges them, and which item stands on the left.
+    """Choose pairs of items to judge, who judges them, and which item is on the left.
 
     ITEMS (CSV, TSV, Parquet or JSON lines) has one row for each item. Options that name columns of
-    comparisons are about the answers of --given.
+    comparisons refer to the file of --given.
 
-    Nothing is judged: the exit status is 0, or 2 for bad input.
+    There is no verdict: the exit status is 0, or 2 for bad input.
     """
     from comparity.pairs.choose import choose_from_files
 
@@ -182,7 +182,7 @@ def pairs(items: Path, given: Path | None = None, **choices: Any) -> Result:
 def plan() -> None:
     """Find the size of a study, or its power.
 
-    Every option that speaks of groups takes one number for each, separated by commas.
+    Options about groups take one number for each group, separated by commas.
     """
 
 
@@ -257,7 +257,7 @@ plan.add_command(_plan_tasks, "tasks")
 )
 @click.argument("policy", type=INPUT_FILE)
 @click.option("--junit", type=OUTPUT_FILE, help="Write the verdicts as JUnit XML.")
-@click.option("--sarif", type=OUTPUT_FILE, help="Write what fails as SARIF 2.1.0.")
+@click.option("--sarif", type=OUTPUT_FILE, help="Write the failures as SARIF 2.1.0.")
 @click.option("--markdown", type=OUTPUT_FILE, help="Write a summary in Markdown.")
 @click.option("--bundle", type=OUTPUT_FILE, help="Write results, policy, page and hashes as ZIP.")
 @output_options
@@ -272,13 +272,13 @@ def gate(
     html: Path | None,
     **given: Any,
 ) -> None:
-    """Make every audit of a policy and say whether all of them let a change pass.
+    """Run every audit of a policy and say whether a change passes all of them.
 
-    POLICY is a TOML file: which audits on which files and columns, margins, error rates, and what
-    it means where an audit decides nothing.
+    POLICY is a TOML file: which audits on which files and columns, margins, error rates, and
+    whether an undecided audit may pass.
 
-    Exit status: 0 passed, 1 an audit is violated, 2 bad input (a policy that cannot be understood,
-    an audit that cannot be made), 3 an audit that must decide is undecided.
+    Exit status: 0 passed, 1 an audit is violated, 2 bad input (a wrong policy, or data that cannot
+    be audited), 3 an audit is undecided and the policy does not allow it.
     """
     from comparity.gate.check import check
     from comparity.gate.policy import read_policy

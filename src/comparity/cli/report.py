@@ -32,11 +32,13 @@ TEMPLATES = ("ll144", "eu-annex-iv", "model-card", "plain")
     short_help="Several results on one page, from their JSON.",
 )
 @click.argument("results", type=INPUT_FILE, nargs=-1)
-@click.option("--html", type=OUTPUT_FILE, help="Write the page; otherwise all is printed.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page; without it, results are printed.")
 @click.option(
-    "--template", type=click.Choice(TEMPLATES), help="Begin with the points of a rule or a custom."
+    "--template",
+    type=click.Choice(TEMPLATES),
+    help="Begin with the points of a regulation or a model card.",
 )
-@click.option("--facts", type=INPUT_FILE, help="TOML file with what only people know.")
+@click.option("--facts", type=INPUT_FILE, help="TOML file with facts that results do not contain.")
 @click.option("--blank", type=OUTPUT_FILE, help="Write a facts file to fill in, for --template.")
 @click.option("--policy", type=INPUT_FILE, help="Policy to put into the bundle.")
 @click.option("--bundle", type=OUTPUT_FILE, help="Write results, page and hashes as a ZIP file.")
@@ -51,12 +53,12 @@ def report(
     bundle: Path | None,
     **given: Any,
 ) -> None:
-    """Show results again that commands printed with --json, on one page or in the terminal.
+    """Show results that commands printed with --json, on one page or in the terminal.
 
-    Every number is the one of the JSON; nothing is computed again. RESULTS may be one bundle in
-    their place: every hash in it is compared, then its results are shown.
+    Every number comes from the JSON; nothing is computed again. RESULTS may also be one bundle: its
+    hashes are checked, then its results are shown.
 
-    Nothing is judged: the exit status is 0, or 2 for bad input.
+    There is no verdict: the exit status is 0, or 2 for bad input.
     """
     # Imported here so that --help loads no numpy.
     from comparity.reports.outlines import blank_facts

@@ -44,8 +44,8 @@ Wanted = tuple[Path, str]
     short_help="Reproduce tables and figures of the papers.",
 )
 @click.argument("paper", required=False)
-@click.option("--table", type=names, help="Number of a table; several by commas.")
-@click.option("--figure", type=names, help="Number of a figure; several by commas.")
+@click.option("--table", type=names, help="Number of a table; several separated by commas.")
+@click.option("--figure", type=names, help="Number of a figure; several separated by commas.")
 @click.option("--part", type=names, help="Any part by its name in the list.")
 @click.option(
     "--all", "everything", is_flag=True, help="All parts, of all papers if none is given."
@@ -81,7 +81,7 @@ def reproduce(
     Without a table, figure or part all of them are listed, with how long each takes and what
     cannot be run. The scripts are part of the source, in its folder reproductions.
 
-    Nothing is judged: the exit status is 0, or 2 where something could not be run.
+    There is no verdict: the exit status is 0, or 2 if something could not be run.
     """
     # Imported here so that --help loads no numpy.
     from comparity.cli.published import Request

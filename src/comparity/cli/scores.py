@@ -44,7 +44,7 @@ def impact(file: Path, **choices: Any) -> Result:
     are also taken in combination; people whose group is not known are counted. With --score rates
     are shares above the median score.
 
-    Nothing is judged: the exit status is 0, or 2 for bad input.
+    There is no verdict: the exit status is 0, or 2 for bad input.
     """
     from comparity.impact.audit import audit_file
 
@@ -59,10 +59,10 @@ def _pairwise_options(command: Command) -> Command:
         click.option(
             "--parity",
             is_flag=True,
-            help="Test which group has the higher scores; no labels needed.",
+            help="Test whether a group has higher scores; no labels needed.",
         ),
         click.option(
-            "--places", is_flag=True, help="Say how groups stand when ranked by score: exposure."
+            "--places", is_flag=True, help="Report the exposure of groups ranked by score."
         ),
     ]
     # What is not given is told from a default, which has no use for whoever asks for no places.
@@ -87,9 +87,9 @@ def pairwise(file: Path, parity: bool, places: bool, **choices: Any) -> Result:
     """Test whether a model orders pairs equally well in every kind of pair.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each item. Every two items with different
-    labels make a pair, without any of them being listed. With --parity every two items of
-    different groups do, and no label is needed. With --places groups are compared by the places of
-    their items in the order of the scores; nothing is judged then.
+    labels make a pair. With --parity every two items of different groups do, and no label is
+    needed. With --places the result is the exposure of groups in the order of the scores, without
+    a verdict.
 
     Exit status: 0 within the margin, 1 violated, 2 bad input, 3 undecided.
     """
@@ -97,7 +97,7 @@ def pairwise(file: Path, parity: bool, places: bool, **choices: Any) -> Result:
     if about and not places:
         raise click.UsageError(f"--{next(iter(about))} belongs to --places.")
     if parity and places:
-        raise click.UsageError("--parity and --places do not go together.")
+        raise click.UsageError("--parity and --places cannot be combined.")
     if places:
         from comparity.ranking.places import places_file
 
@@ -105,7 +105,7 @@ def pairwise(file: Path, parity: bool, places: bool, **choices: Any) -> Result:
     if parity:
         return _parity(file, choices)
     if "label" not in choices:
-        raise click.UsageError("name the labels with --label, or test without them by --parity.")
+        raise click.UsageError("name the labels with --label, or test without labels by --parity.")
     from comparity.pairwise.audit import audit_file
 
     return audit_file(file, **choices)
@@ -126,12 +126,12 @@ def _metrics_options(command: Command) -> Command:
         known[name] = replace(known[name], default=None)
     flags = [
         click.option("--select", is_flag=True, help="Choose the few metrics to report."),
-        click.option(
-            "--classes", is_flag=True, help="Labels and decisions are classes, each a decision."
-        ),
+        click.option("--classes", is_flag=True, help="Labels and decisions are classes."),
         click.option("--regression", is_flag=True, help="Labels and predictions are numbers."),
         click.option(
-            "--study", is_flag=True, help="Fit learners to --features; say what moves together."
+            "--study",
+            is_flag=True,
+            help="Fit models to --features; report which metrics move together.",
         ),
     ]
     offered = [one for one in known.values() if one.offered]
@@ -156,15 +156,15 @@ def _metrics_options(command: Command) -> Command:
 def metrics(
     file: Path, select: bool, classes: bool, regression: bool, study: bool, **choices: Any
 ) -> Result:
-    """Work out thirty published metrics of predictions and data, each with its interval.
+    """Compute thirty published metrics of predictions and data, each with its interval.
 
     FILE (CSV, TSV, Parquet or JSON lines) has one row for each decision. With --classes every class
     is compared with the rest; with --regression predictions are numbers, and their errors are
-    compared; with --study learners are fitted to the features again and again, to see which metrics
-    move together. Nothing is judged: the exit status is 0, or 2 for bad input.
+    compared; with --study models are fitted to the features repeatedly, to see which metrics move
+    together. There is no verdict: the exit status is 0, or 2 for bad input.
     """
     if classes + regression + study > 1:
-        raise click.UsageError("--classes, --regression and --study do not go together.")
+        raise click.UsageError("--classes, --regression and --study cannot be combined.")
     about = {name: choices.pop(name) for name in declared_choices(StudyOptions) if name in choices}
     if study:
         for name in ("privileged", "features"):

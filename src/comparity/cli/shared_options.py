@@ -139,7 +139,7 @@ def write_plot(path: Path, draw: Callable[[], Axes]) -> None:
 
 LIMITS = (
     click.option(
-        "--memory", metavar="SIZE", help="Memory to take, such as 4GB; files may be larger."
+        "--memory", metavar="SIZE", help="Memory limit, such as 4GB; files may be larger."
     ),
     click.option(
         "--spill",
@@ -147,7 +147,10 @@ LIMITS = (
         help="Folder for what does not fit into memory.",
     ),
     click.option(
-        "--glob", is_flag=True, is_eager=True, help="Names of files are patterns: 'part-*.parquet'."
+        "--glob",
+        is_flag=True,
+        is_eager=True,
+        help="File names are patterns, such as 'part-*.parquet'.",
     ),
 )
 """Options of commands that read tables larger than memory."""

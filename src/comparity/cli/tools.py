@@ -195,14 +195,14 @@ DEMO_NOTES = (
 class DemoOptions(Options):
     """What year is simulated, and how it is judged."""
 
-    seed: int = choice(1, "Seed of the year.", least=0)
+    seed: int = choice(1, "Random seed.", least=0)
     n_items: int = choice(
         9000,
         "Applicants of each round; each is compared 30 times.",
         option="applicants",
         least=100,
     )
-    quick: bool = choice(False, f"At most {QUICK} applicants: too few to find much, in seconds.")
+    quick: bool = choice(False, f"At most {QUICK} applicants: takes seconds, but finds little.")
     alpha: float = choice(0.05, "Overall false-alarm rate of each audit.", above=0, below=1)
     margin: float = choice(0.05, "Largest gap that is harmless.", above=0, below=1)
 
@@ -224,11 +224,11 @@ class DemoOptions(Options):
 def demo(
     directory: Path, as_json: bool, html: Path | None, quick: bool, n_items: int, **choices: Any
 ) -> None:
-    """Tell the whole story on simulated data, with what is true beside what is found.
+    """Simulate a year of hiring, and compare what audits find with what is true.
 
     Judges who lean toward men compare applicants, and a model learns from them. It is audited
-    against the judges as they are, the leaning ones are found, it is audited against the panel
-    adjusted for their bias, trained again under a constraint, and audited on fresh applicants.
+    against the judges as they are. Then the leaning judges are found, the model is audited against
+    the bias-adjusted panel, trained again under a constraint, and audited on new applicants.
     """
     report = html or directory / "report.html"
     if html is not None:

@@ -14,12 +14,12 @@ from comparity.results.options import Options, choice, column
 class CollectOptions(DrawOptions):
     """What is asked, of whom, and how; keys of a study file and options of a command alike."""
 
-    question: str = choice("", "What judges are asked of each pair.")
+    question: str = choice("", "Question about each pair.")
     task: Literal["compare", "rate", "both"] = choice(
         "compare",
-        "What judges do: compare pairs, rate items one by one, or either, by lot.",
+        "What judges do: compare pairs, rate items one by one, or one of both at random.",
     )
-    rating_question: str = choice("", "What judges are asked of each item that they rate.")
+    rating_question: str = choice("", "Question about each item that is rated.")
     scale: int = choice(7, "Points of the scale of ratings.", least=2, most=9)
     low_label: str = choice("", "What the lowest rating means.")
     high_label: str = choice("", "What the highest rating means.")
@@ -45,34 +45,32 @@ class CollectOptions(DrawOptions):
     )
     shared_share: float = choice(
         0.0,
-        "Share of pairs that two judges see, so that one can tell how far judges agree.",
+        "Share of pairs that two judges see, to measure how far judges agree.",
         least=0,
         most=0.5,
     )
     waves: int = choice(
         1,
-        "In how many portions pairs are drawn; later ones take answers into account.",
+        "Number of portions in which pairs are drawn; later ones use earlier answers.",
         least=1,
         most=1000,
     )
     attention_share: float = choice(
-        0.04, "Share of attention pairs, where the study has any.", least=0, most=0.3
+        0.04, "Share of attention pairs, if the study has any.", least=0, most=0.3
     )
     alpha: float = choice(
-        0.05, "Chance that the dashboard ever finds a gap where there is none.", above=0, below=1
+        0.05, "False-alarm rate of the dashboard, over all looks.", above=0, below=1
     )
-    margin: float = choice(
-        0.05, "Largest gap that does no harm, for the dashboard.", above=0, below=1
-    )
+    margin: float = choice(0.05, "Largest harmless gap, for the dashboard.", above=0, below=1)
     stop_when: Literal["never", "decided"] = choice(
-        "never", "When the study closes itself: once the finding of the dashboard is decided."
+        "never", "Close the study as soon as the dashboard's verdict is decided, or never."
     )
-    no_ties: bool = choice(False, "Offer no tie.")
-    no_skips: bool = choice(False, "Offer no skipping.")
-    break_every: int = choice(0, "Offer a break after so many judgments; 0 for none.", least=0)
+    no_ties: bool = choice(False, "Do not offer ties.")
+    no_skips: bool = choice(False, "Do not offer skipping.")
+    break_every: int = choice(0, "Offer a break after this many judgments; 0 for none.", least=0)
     lease_minutes: float = choice(
         30.0,
-        "After how many idle minutes a judge's pairs may go to another.",
+        "Idle minutes after which a judge's pairs may go to another.",
         above=0,
         most=100_000,
     )

@@ -19,7 +19,7 @@ from comparity.results.options import (
 class ComparativeOptions(AnytimeOptions):
     """How to judge comparisons."""
 
-    intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    intersection: bool = choice(False, "Test the combinations of several sensitive columns, too.")
     quality: Literal["graded", "binary"] = choice(
         "graded", "Whether the judged quality may have more than two values."
     )
@@ -31,7 +31,7 @@ class ComparativeOptions(AnytimeOptions):
     )
     continuous: bool = choice(False, "The sensitive column is a number, not a group.")
     design: Literal["auto", "fresh", "shared"] = choice(
-        "auto", "Whether items repeat; 'auto' looks."
+        "auto", "Whether items repeat; 'auto' checks."
     )
     method: Literal["auto", "disjoint", "dyadic"] = choice(
         "auto",

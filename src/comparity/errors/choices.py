@@ -122,8 +122,8 @@ class TooManyGroupsError(ComparityError, ValueError):
         super().__init__(
             f"column {column!r} must have at most {most} groups.",
             f"{len(groups):,} groups: {list_names(groups)}",
-            "check that this is no id column; join small groups; cut a number into classes, or "
-            "take it as it is ({} of separation, comparative, pairwise, relative and train).",
+            "check that this is not a column of ids; join small groups; cut a number into classes, "
+            "or take it as it is ({} of separation, comparative, pairwise, relative and train).",
             Option("continuous", True),
         )
         self.column = column

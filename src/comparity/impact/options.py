@@ -38,14 +38,15 @@ class ImpactForm(ImpactOptions):
 
     selected: str | None = column("Column that says who was selected.", None)
     score: str | None = column("Column with a score: rates above its median.", None)
-    positive: Any = choice(None, "The value that means selected, where it is not 1, true or yes.")
+    positive: Any = choice(None, "The value that means selected, if it is not 1, true or yes.")
     sensitive: tuple[str, ...] = column("Column with the group; several also in combination.")
 
     def _check_together(self) -> None:
         """Ask for one of the two columns that rates can be of."""
         if (self.selected is None) == (self.score is None):
             words = ("one of {} and {}", Option("selected"), Option("score"))
-            raise OptionError("selected", self.selected, [words])
+            why = "name the column that says who was selected, or a column of scores; not both"
+            raise OptionError("selected", self.selected, [words], why)
         outcome = self.score if self.selected is None else self.selected
         if outcome in self.sensitive:
             raise OptionError("sensitive", outcome, ["another column than the outcome"])

@@ -22,6 +22,7 @@ from comparity.reports.sections import (
     p_value,
     percent,
     rate,
+    several,
 )
 from comparity.results.result import Result, frame_of_rows
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 AT_LEAST, BELOW, OPEN = "at least 4/5", "below 4/5", "neither"
 NOWHERE = Interval(math.nan, math.nan, math.nan)
+NAMED = 6
+"""Groups that a sentence names; the table has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,12 +195,28 @@ def _on_four_fifths(found: ImpactRatios, table: ImpactTable) -> Iterator[str]:
     for one in table.groups:
         if one.four_fifths:
             by_answer.setdefault(one.four_fifths, []).append(visible(one.group))
-    words = {AT_LEAST: "at least four fifths is shown for", BELOW: "less than four fifths for"}
+    words = {
+        AT_LEAST: "at least four fifths is shown for",
+        BELOW: "less than four fifths is shown for",
+        OPEN: "neither is shown for",
+    }
     told = [
-        f"{words.get(answer, 'neither is shown for')} {', '.join(names)}"
-        for answer, names in by_answer.items()
+        f"{said} {_list_groups(by_answer[answer])}"
+        for answer, said in words.items()
+        if answer in by_answer
     ]
     yield f"{clip(table.attribute)}, four fifths: {'; '.join(told)}."
+
+
+def _answer(one: ImpactGroup) -> str:
+    return f"{OPEN} shown" if one.four_fifths == OPEN else one.four_fifths or MISSING
+
+
+def _list_groups(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
+    if len(names) <= NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMED])} and {several(len(names) - NAMED, 'more group')}"
 
 
 def _ends(one: ImpactGroup) -> str:
@@ -246,7 +265,7 @@ def _grid(found: ImpactRatios, table: ImpactTable) -> Grid:
                 *_counts(one),
                 one.why_none or f"{one.ratio:.2f}\n{_ends(one)}",
                 p_value(one.p_value),
-                *((one.four_fifths or MISSING,) if asked else ()),
+                *((_answer(one),) if asked else ()),
             )
             for one in table.groups
         ),

@@ -84,8 +84,8 @@ Floats = NDArray[np.float64]
 METHOD = "studentised permutation of items"
 
 REASON = (
-    "rests on few items, so that the larger p value of the usual test and of a permutation of "
-    "items counts; it keeps its level where items of the groups are exchangeable."
+    "rests on few items, so the larger of two p values is used: that of the usual test and that of "
+    "a permutation of items, which is valid if items of the groups are exchangeable."
 )
 
 FEW_ITEMS = 100

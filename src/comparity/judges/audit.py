@@ -165,7 +165,8 @@ def audit_files(*logs: Any, **choices: Any) -> Audit:
         design="prompts as clusters",
         n_clusters={"prompt": prompts},
         notes=(
-            f"Gaps are wins of 100 even pairs beyond 50; harmless are {options.margin:g}.",
+            "Gaps are wins of 100 pairs of equally good answers, minus 50; the margin is "
+            f"{options.margin:g}.",
             *(f"{one} has no lean, by assumption." for one in _anchors(told)),
             *told.notes,
         ),

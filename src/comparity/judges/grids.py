@@ -48,7 +48,7 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
 def _by_group_grid(audit: JudgesAudit) -> Grid:
     reference = audit.by_group[0].reference
     return Grid(
-        title=f"Agreement with {reference}, where such an answer is the better one and where the "
+        title=f"Agreement with {reference}, if such an answer is the better one and if the "
         "other is (comparative separation; p corrected over the rows of a judge)",
         header=("judge", "answers", "such is better", "other is better", "gap", "p", "finding"),
         rows=tuple(

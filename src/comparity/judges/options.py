@@ -26,27 +26,25 @@ class JudgesOptions(Options):
         AUTO, "The tool that wrote the logs; by default each is recognised.", words=FORMATS
     )
     judge: str | None = choice(None, "Who judged, where a log does not say.")
-    baseline: str | None = choice(
-        None, "Who answered first in arena-hard's first game, which its logs do not say."
-    )
+    baseline: str | None = choice(None, "arena-hard's baseline model, which its logs do not name.")
     people: tuple[str, ...] = choice(
-        (), "Judges who are people, beside those the log marks; * stands for anything."
+        (), "Further judges who are people, besides those the log marks; * matches anything."
     )
     trusted: str | None = choice(
         None, "Judge assumed not to lean; by default people, or else the sharpest judge."
     )
-    left: str | None = column("Column with the answerer shown first, beside --result.", None)
-    right: str | None = column("Column with the answerer shown second, beside --result.", None)
+    left: str | None = column("Column with the answerer shown first; needs --result.", None)
+    right: str | None = column("Column with the answerer shown second; needs --result.", None)
     result: str | None = column("Column that says which of --left and --right won.", None)
     coding: str | None = choice(
-        None, "What the result column writes, such as '1=left,-1=right,0=tie'."
+        None, "Values of the result column, such as '1=left,-1=right,0=tie'."
     )
-    prompt: str | None = column("Column with the prompt, beside --result.", None)
-    evaluator: str | None = column("Column with who judged, beside --result.", None)
-    category: str | None = column("Column with a category of prompts, beside --result.", None)
+    prompt: str | None = column("Column with the prompt; needs --result.", None)
+    evaluator: str | None = column("Column with who judged; needs --result.", None)
+    category: str | None = column("Column with a category of prompts; needs --result.", None)
     families: tuple[str, ...] = choice(
         (),
-        "Makers of models whose names do not tell, such as 'my-*=Acme'; * stands for anything.",
+        "Makers of models with unknown names, such as 'my-*=Acme'; * matches anything.",
     )
     drift: tuple[str, ...] = choice(
         (), "Two judges or files to compare on the same answers, the earlier one first."
@@ -55,7 +53,10 @@ class JudgesOptions(Options):
     drop_missing: bool = choice(False, "Leave out rows of a table without a result.")
     show_text: bool = choice(False, "Show beginnings of prompts and answers as examples.")
     margin: float = choice(
-        5.0, "Largest harmless lean, in wins of 100 even pairs.", above=0, below=50
+        5.0,
+        "Largest harmless lean, in wins of 100 pairs of equally good answers.",
+        above=0,
+        below=50,
     )
     level: float = choice(0.95, "Level of the intervals.", above=0, below=1)
 

@@ -73,7 +73,7 @@ def _headline(audit: JudgesAudit) -> str:
     others = sum(not one.persons for one in audit.judges)
     parts = [several(others, "judge")] if others or not people else []
     parts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
-    return ", ".join([*parts, judgments])
+    return f"Audit of {' and '.join(parts)}: {judgments}"
 
 
 def reading_line(one: Reading) -> str:
@@ -89,7 +89,7 @@ def reading_line(one: Reading) -> str:
     else:
         parts.append(several(one.records, "record"))
     lost = f"; {missing_words(one.missing)}" if one.missing else ""
-    schema = " (a reader written from documentation alone)" if one.is_documented_only else ""
+    schema = " (format known from documentation only)" if one.is_documented_only else ""
     return f"{one.about}: {', '.join(parts)}{lost}{schema}"
 
 
@@ -150,7 +150,7 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
     yield from _lean_sentences(audit)
     if audit.drift is not None:
         yield _drift_sentence(audit.drift)
-    yield f"Intervals ({percent(audit.level)}) take prompts as clusters."
+    yield f"Intervals ({percent(audit.level)}) treat prompts as clusters."
     if any(one.longer for one in audit.judges) and not audit.leans:
         yield (
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
@@ -163,8 +163,8 @@ def _many(audit: JudgesAudit) -> Iterator[str]:
     if not any(one.persons for one in audit.judges) and len(audit.judges) > MOST_SENTENCES:
         yield (
             f"{several(len(audit.judges), 'judge')}: if these are people, name them with --people "
-            "(such as --people 'worker*'); they are then told of together, and others are compared "
-            "with them."
+            "(such as --people 'worker*'); they are then summarised together, and others are "
+            "compared with them."
         )
 
 
@@ -205,8 +205,11 @@ def _seat_words(one: Lean) -> str:
         WITHIN: f"prefers no seat ({WITHIN})",
         UNDECIDED: f"whether it prefers a seat is {UNDECIDED}",
     }
-    beyond = f" (beyond {clip(one.against)})" if one.against else ""
-    return f"{words[one.finding]}, of 100 even pairs it picks the first {_times(one)}{beyond}"
+    beyond = f", beyond {clip(one.against)}" if one.against else ""
+    return (
+        f"{words[one.finding]} (of 100 pairs of equally good answers it picks the first "
+        f"{_times(one)}{beyond})"
+    )
 
 
 def _drift_sentence(drift: Drift) -> str:
@@ -242,8 +245,8 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
     ]
     if once:
         yield (
-            f"{_list_names(once)}: every pair was judged in one order only, so inconsistency "
-            "cannot be told. Ask some pairs in both orders."
+            f"{_list_names(once)}: every pair was judged in one order only, so its "
+            "consistency is not known. Ask some pairs in both orders."
         )
     coins = [
         clip(one.name)
@@ -263,7 +266,7 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
         ]
         if names:
             yield (
-                f"{_list_names(names)}: a lean to {toward}. Read the ranks without leans, or "
+                f"{_list_names(names)}: a lean to {toward}. Use the ranks without leans, or "
                 "correct by votes of people."
             )
     yield from _uneven_agreement(audit)
@@ -275,12 +278,12 @@ def _advice(audit: JudgesAudit) -> Iterator[str]:
         if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
     ]
     if failing:
-        yield f"{_list_names(failing)}: many judgments are missing; see by group where it fails."
+        yield f"{_list_names(failing)}: many judgments are missing; a table shows for which groups."
     beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
     if not beside and not any(one.persons for one in audit.judges):
         yield (
-            "No judgment by people, and no truth, is in these logs: agreement says only how "
-            "alike judges are. Let people judge some of the pairs."
+            "No judgment by people, and no truth, is in these logs: agreement shows only how "
+            "similar judges are. Let people judge some of the pairs."
         )
 
 
@@ -299,11 +302,11 @@ def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
     )
     names = dict.fromkeys(clip(one.judge) for one in told)
     yield (
-        f"Agreement with {told[0].reference} depends on which answer is better; of 100, where such "
-        "an answer is and where the other is: "
+        f"Agreement with {told[0].reference} depends on which answer is better. Agreement of 100 "
+        "pairs, if such an answer is better and if the other is: "
         f"{'; '.join(f'{name}: {gap}' for name, gap in zip(names, gaps, strict=True))}. Either the "
-        "judge leans, or these pairs are harder to judge. Leans hold quality fixed: read them "
-        "before you blame the judge."
+        "judge leans, or these pairs are harder to judge. Look at the leans, which hold quality "
+        "fixed, before you call the judge biased."
     )
 
 

@@ -112,8 +112,8 @@ class MetricsForm(ClassMetricsForm):
     compare: str | None = column("Column with other decisions for the same rows.", None)
     positive: Any = choice(
         None,
-        "The value that means yes, where it is not 1, true or yes; two by a comma if label and "
-        "prediction use different words.",
+        "The value that means yes, if it is not 1, true or yes; if label and prediction use "
+        "different words, both: qualified,hired.",
     )
     threshold: float | None = choice(
         None, "Smallest score that counts as yes.", allowed="a finite number"

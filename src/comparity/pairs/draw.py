@@ -36,15 +36,19 @@ def draw_for_gap(
     before = np.bincount(study.kinds_seen(kinds), minlength=len(kinds) + 1)[: len(kinds)]
     drawn = _draw_kinds(study, kinds, allocate(shares, before, n), rng)
     if study.given is None:
-        allocation = "Kinds are allocated as if agreement varied equally in all of them"
+        allocation = "Pairs are allocated to kinds as if agreement varied equally in all of them"
     elif study.scores is None:
-        allocation = "Without the score that is tested, earlier answers do not say where agreement "
-        allocation += "varies most; kinds are allocated as if it varied equally"
+        allocation = (
+            "Without the score that is tested, earlier answers do not show where agreement "
+        )
+        allocation += "varies most; pairs are allocated to kinds as if it varied equally"
     else:
-        allocation = "Kinds are allocated by how much agreement varied in earlier answers (Neyman)"
+        allocation = (
+            "Pairs are allocated to kinds by how much agreement varied in earlier answers (Neyman)"
+        )
     notes = [
-        f"{allocation}. Within a kind pairs are random, whatever the answers, so that tests of "
-        "gaps hold, also those that may be read at any time."
+        f"{allocation}. Within a kind pairs are drawn at random, so tests of gaps stay valid, "
+        "also those with any number of looks (--anytime)."
     ]
     return drawn, notes
 

@@ -102,7 +102,7 @@ class ChosenPairs(Result):
     def section(self) -> Section:
         """Return what is told of the pairs."""
         return Section(
-            headline=f"{several(len(self), 'judgment')} to ask for, {GOALS[self.goal]}",
+            headline=f"{several(len(self), 'pair')} to judge, {GOALS[self.goal]}",
             sentences=tuple(self._sentences()),
             grids=(self._kinds_grid(), self._preview()),
             lists={"What to know": list(self.notes)},
@@ -114,13 +114,13 @@ class ChosenPairs(Result):
         who = "one judge" if self.n_judges == 1 else f"each of {self.n_judges} judges"
         yield (
             f"{count(self.n_items)} items; up to {several(each, 'judgment')} by {who}. Sides are "
-            f"random, and either item of a kind stands on the left equally often. "
+            f"random and balanced. "
             f"{several(again, 'pair')} ({percent(round(again / len(self), 3))}) "
-            f"{'comes' if again == 1 else 'come'} back to the same judge with sides swapped."
+            f"{'is' if again == 1 else 'are'} shown again to the same judge with sides swapped."
         )
         yield (
-            "--csv FILE writes the list. Add a column winner (left, right or tie) and ask "
-            f"{NEXT[self.goal]}; with --given the answers help to choose further pairs."
+            "--csv FILE writes the list. Add a column winner (left, right or tie) and run "
+            f"{NEXT[self.goal]}. To choose further pairs by the answers, give them with --given."
         )
 
     def _kinds_grid(self) -> Grid:

@@ -19,10 +19,10 @@ class PairwiseOptions(AuditOptions):
     """How to judge all pairs that labels imply."""
 
     average: Literal["pairs", "queries"] = choice(
-        "pairs", "Whether every pair counts alike, or every query."
+        "pairs", "Whether every pair counts equally, or every query."
     )
     pair_weight: Literal["equal", "difference"] = choice(
-        "equal", "Whether pairs count alike, or by the difference of their labels."
+        "equal", "Whether pairs count equally, or by the difference of their labels."
     )
     continuous: bool = choice(False, "The sensitive column is a number, not a group.")
     notions: tuple[PairNotion, ...] = choice(
@@ -89,4 +89,4 @@ class PairwiseForm(PairwiseOptions):
         least=0,
         below=1,
     )
-    no_group: Any = choice(None, "The value that marks items in no group.")
+    no_group: Any = choice(None, "The value that marks items without a group.")

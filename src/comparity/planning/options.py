@@ -168,19 +168,19 @@ class ComparativePlanOptions(GroupPlanOptions):
         None, "Standard deviation of graded quality in each group, instead of rates.", **POSITIVE
     )
     quality_mean: tuple[float, ...] | None = choice(
-        None, "Mean of graded quality in each group; 0 if unsaid.", **REACHABLE
+        None, "Mean of graded quality in each group; 0 by default.", **REACHABLE
     )
     model_error: tuple[float, ...] | None = choice(
         None, "Standard deviation of the model's error in each group, as quality.", **POSITIVE
     )
     model_shift: tuple[float, ...] | None = choice(
-        None, "What the model adds to each group's scores; 0 if unsaid.", **REACHABLE
+        None, "What the model adds to each group's scores; 0 by default.", **REACHABLE
     )
     judge_error: float = choice(
         0.0, "Standard deviation of a judge's error about one item, as quality.", least=0, most=100
     )
     n_pairs: int | None = choice(None, "Judged pairs: find the power.", least=1)
-    n_items: int | None = choice(None, "Items the pairs are drawn from; fresh if unsaid.", least=2)
+    n_items: int | None = choice(None, "Number of items; by default none occurs twice.", least=2)
     n_evaluators: int | None = choice(None, "Evaluators who share the pairs.", least=1)
     evaluator_lean: float = choice(0.1, "How strongly evaluators differ.", least=0, most=1)
     tie_share: float = choice(0.0, SHARE_OF_TIES, **TIES)

@@ -192,7 +192,7 @@ class PlacesOptions(Options):
     """
 
     discount: Literal["singh-joachims", "ferrara"] = choice(
-        "singh-joachims", "What a place is worth, for exposure."
+        "singh-joachims", "Weight of a place in exposure."
     )
     top: int | None = choice(None, "Fill this many places by FA*IR.", least=1)
     protected: str | None = choice(
@@ -230,7 +230,7 @@ class PlacesForm(PlacesOptions):
 class RankForm(ComparisonColumns, PlacesOptions):
     """Which model ranks which columns, what fixes its level, and how a score is audited."""
 
-    sensitive: tuple[str, ...] = column("Column with the group; several by commas.", ())
+    sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.", ())
     model: str = choice(
         "barp",
         "How to rank; 'bt' does not adjust for evaluators' biases.",
@@ -249,7 +249,7 @@ class RankForm(ComparisonColumns, PlacesOptions):
         "[default: the first in sorted order]",
     )
     trusted: tuple[str, ...] | None = choice(
-        None, "Evaluators assumed to be unbiased, as the anchor: names, or human-*."
+        None, "Evaluators assumed to be unbiased, instead of --anchor: names, or human-*."
     )
     score_prior: float | str | None = choice(
         None,
@@ -265,10 +265,10 @@ class RankForm(ComparisonColumns, PlacesOptions):
     seats: bool = choice(False, "Estimate the advantage of the item on the left.")
     own_seats: bool = choice(False, "Estimate that advantage for each evaluator.")
     intersections: tuple[str, ...] = choice(
-        (), "Intersections with a bias of their own, such as 'sex=f & race=b'; several by commas."
+        (), "Intersections with their own bias, such as 'sex=f & race=b'; separated by commas."
     )
     suggest: bool = choice(False, "Suggest intersections that need a bias of their own.")
-    places: bool = choice(False, "Say how groups stand in the places of the ranking: exposure.")
+    places: bool = choice(False, "Report the exposure of each group in the ranking.")
     reliability: bool = choice(
         False, "Estimate how similar a ranking by other evaluators would be."
     )
@@ -279,19 +279,19 @@ class RankForm(ComparisonColumns, PlacesOptions):
     )
     sharpness: Literal["auto", "own", "equal"] = choice(
         "auto",
-        "Whether evaluators are equally decided, or each has a sharpness of its own: by default "
-        "where it can be told.",
+        "Whether all evaluators are equally consistent, or each has its own sharpness; 'auto' "
+        "decides by how well sharpness can be estimated.",
     )
     lapse_rate: float | Literal["estimated"] | None = choice(
         None, "Share of judgments that are random, or 'estimated'.  [default: 0]"
     )
     chance_between_groups: bool = choice(
         False,
-        "Include in errors of scores and ranks that group means differ by chance.",
+        "Include chance differences of group means in the errors of scores and ranks.",
     )
     anytime: bool = choice(False, "Keep error rates however often you look while data arrive.")
     cluster: str | None = column(
-        "Column whose comparisons of one value are not independent, such as the prompt.", None
+        "Column that identifies dependent comparisons, such as the prompt.", None
     )
     item: str = column("Column of the items with the id.", "item")
     seed: int = choice(0, "Random seed.", least=0)

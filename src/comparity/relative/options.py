@@ -13,7 +13,7 @@ from comparity.results.options import AnytimeOptions, choice, cluster_columns, c
 class RelativeOptions(AnytimeOptions):
     """How to judge differences of decisions."""
 
-    intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    intersection: bool = choice(False, "Test the combinations of several sensitive columns, too.")
     continuous: bool = choice(False, "The sensitive column is a number, not a group.")
     margin: float = choice(
         0.2,
@@ -23,7 +23,7 @@ class RelativeOptions(AnytimeOptions):
     )
     permutations: int = choice(
         999,
-        "Permutations of the tests of whole distributions.",
+        "Number of permutations in tests of whole distributions; 0 for no tests.",
         least=0,
         most=10**6,
         allowed="a whole number, such as 999",
@@ -46,12 +46,12 @@ class RelativeForm(RelativeOptions):
     """The same of a frame or a file with a column for each of two decision makers."""
 
     first: str = column("Column with one decision maker's decisions.")
-    second: str = column("Column with the other's.")
+    second: str = column("Column with the other one's decisions.")
     sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
     reference: Any = choice(None, "Group that others are compared with; the first by default.")
     order: tuple[Any, ...] | None = choice(None, "Values of ordinal decisions, from the lowest up.")
     labels: bool = choice(False, "Decisions are labels without an order.")
-    separator: str | None = choice(None, "What stands between labels, where there may be several.")
+    separator: str | None = choice(None, "Separator between labels, if a subject may have several.")
 
     def _check_together(self) -> None:
         RelativeOptions._check_together(self)
@@ -78,7 +78,7 @@ class RatersForm(RatersOptions):
     """The same of a frame or a file with a column for each of many decision makers."""
 
     raters: tuple[str, ...] = column(
-        "Columns of several decision makers: P* is all that begin with P."
+        "Columns of several decision makers; P* means all that begin with P."
     )
     sensitive: tuple[str, ...] = column("Column with the group; several separated by commas.")
     reference: Any = choice(None, "Group that others are compared with; the first by default.")
@@ -94,9 +94,9 @@ class BridgeOptions(RelativeOptions):
     permutations: int = 0
     cluster: tuple[str, ...] = ()
     errors: Literal["cross-fitted", "held-out", "training"] = choice(
-        "cross-fitted", "What its errors are taken on.  [default: cross-fitted]"
+        "cross-fitted", "Rows on which its errors are computed.  [default: cross-fitted]"
     )
-    folds: int = choice(5, "Parts of cross-fitting (5).", least=2)
+    folds: int = choice(5, "Folds of cross-fitting (5).", least=2)
     held_out: float = choice(
         1 / 3,
         "Share that is held out (a third).",
@@ -122,7 +122,7 @@ class BridgeForm(BridgeOptions):
     """The same of two frames or files with different subjects."""
 
     first: str = column("Column with one decision maker's decisions.")
-    second: str = column("Column with the other's.")
+    second: str = column("Column with the other one's decisions.")
     sensitive: str = column("Column with the group.")
     features: tuple[str, ...] = column("Columns of both files the first is predicted from.", ())
     prediction: str | None = column("Column of both files with predictions already made.", None)

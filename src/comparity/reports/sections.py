@@ -344,9 +344,9 @@ def expected_count(value: float) -> str:
     Examples
     --------
     >>> expected_count(151.25), expected_count(float("inf"))
-    ('151', 'no end')
+    ('151', 'unlimited')
     """
-    return count(round(value)) if math.isfinite(value) else "no end"
+    return count(round(value)) if math.isfinite(value) else "unlimited"
 
 
 def _missing(value: float | None) -> bool:

@@ -249,7 +249,7 @@ def column(says: str, default: Any = REQUIRED, **facts: Any) -> Any:
 
 def cluster_columns(such_as: str) -> Any:
     """Declare the columns that say which rows are not independent of each other."""
-    says = "Column whose equal values mark dependent rows, such as the {}; several by commas."
+    says = "Column that identifies dependent rows, such as the {}; several separated by commas."
     return column(says.format(such_as), ())
 
 
@@ -357,12 +357,12 @@ class ComparisonColumns(Options):
 
     evaluator: str | None = column("Column of the comparisons with who judged.", None)
     layout: str = choice(
-        "auto", "How a comparison is written, such as 'left, right, winner'; 'auto' looks."
+        "auto", "Layout of the comparisons, such as 'left, right, winner'; 'auto' recognises it."
     )
-    better: str | None = column("Column with the better item, where it has another name.", None)
-    worse: str | None = column("Column with the worse item, where it has another name.", None)
-    left: str | None = column("Column with one item, beside --winner.", None)
-    right: str | None = column("Column with the other item, beside --winner.", None)
+    better: str | None = column("Column with the better item, if it has another name.", None)
+    worse: str | None = column("Column with the worse item, if it has another name.", None)
+    left: str | None = column("Column with one item; needs --winner.", None)
+    right: str | None = column("Column with the other item; needs --winner.", None)
     winner: str | None = column(
         "Column that says which of --left and --right won: left, right, tie or an id.", None
     )

@@ -17,7 +17,7 @@ class SeparationOptions(AnytimeOptions):
         False, "Labels and decisions are classes: every decision is judged given every label."
     )
     continuous: bool = choice(False, "The sensitive columns are numbers, not groups.")
-    intersection: bool = choice(False, "Judge the combinations of several sensitive columns, too.")
+    intersection: bool = choice(False, "Test the combinations of several sensitive columns, too.")
     cluster: tuple[str, ...] = cluster_columns("person")
 
     def _check_together(self) -> None:
@@ -51,8 +51,8 @@ class SeparationForm(SeparationOptions):
     prediction: str = column("Column with the model's decision or score.")
     positive: Any = choice(
         None,
-        "The value that means yes, where it is not 1, true or yes; two by a comma if label and "
-        "prediction use different words.",
+        "The value that means yes, if it is not 1, true or yes; if label and prediction use "
+        "different words, both: qualified,hired.",
     )
     threshold: float | None = choice(
         None, "Smallest score that counts as yes.", allowed="a finite number"

@@ -78,7 +78,7 @@ class TrainForm(ComparisonColumns, AuditOptions):
     item: str = column("Column of --items with the id.", "item")
     adjust_judges: bool = choice(
         False,
-        "Take evaluators' leans toward a group and their sharpness out of judgments.",
+        "Adjust the judgments for evaluators' leans and sharpness, as rank estimates them.",
     )
     sensitive: str = column("Column with the group.")
     query: str | None = column(
@@ -92,35 +92,37 @@ class TrainForm(ComparisonColumns, AuditOptions):
     hidden: tuple[int, ...] | None = choice(
         None, "Units of a network's hidden layers, such as 32,32."
     )
-    leaves: int | None = choice(None, "Most leaves of a boosted tree.", least=2)
+    leaves: int | None = choice(None, "Largest number of leaves of a boosted tree.", least=2)
     task: Literal["ranking", "regression"] = choice(
-        "ranking", "Whether labels are to be ordered, or predicted."
+        "ranking", "Whether to order the labels or to predict them."
     )
     goal: tuple[Goal, ...] = choice(
         ("cross-group",),
-        "What shall be alike: cross-group, within-group, marginal, symmetric, all cells, "
+        "Rates to make equal: cross-group, within-group, marginal, symmetric, all cells, "
         "statistical parity; several separated by commas.",
     )
     slack: float = choice(0.01, "Largest difference allowed in training.", least=0)
     form: Literal["constrained", "robust"] = choice(
-        "constrained", "Limit differences, or raise the least rate."
+        "constrained", "Limit differences, or maximise the smallest rate."
     )
     adjust: Literal["shift", "monotone"] | None = choice(
-        None, "Keep the goal by moving the scores of two groups, in place of training for it."
+        None, "Meet the goal by moving the scores of two groups instead of training for it."
     )
     average: Literal["pairs", "queries"] = choice(
-        "pairs", "Whether every pair counts alike, or every query."
+        "pairs", "Whether every pair counts equally, or every query."
     )
     pair_weight: Literal["equal", "difference"] = choice(
-        "equal", "Whether pairs count alike, or by the difference of their labels."
+        "equal", "Whether pairs count equally, or by the difference of their labels."
     )
     continuous: bool = choice(False, "The sensitive column is a number, not a group.")
-    no_group: str | None = choice(None, "The value that marks items in no group.")
+    no_group: str | None = choice(None, "The value that marks items without a group.")
     steps: int = choice(500, "Steps of training.", least=1)
     held_out: float = choice(
-        0.25, "Share of rows, or of queries, to audit and not to train on.", above=0, below=1
+        0.25, "Share of rows, or of queries, that is kept for the audit.", above=0, below=1
     )
-    audit_on: Path | None = choice(None, "Audit the rows of this file instead.")
+    audit_on: Path | None = choice(
+        None, "Audit on the rows of this file instead, and train on all of FILE."
+    )
 
     def _check_together(self) -> None:
         """Refuse what the scorer has not."""

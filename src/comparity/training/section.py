@@ -227,8 +227,8 @@ def _weights(result: Training) -> tuple[Grid, ...]:
     if not any(result.cell_weights.values()):
         return ()
     rows = [(visible(name), signed(weight)) for name, weight in result.cell_weights.items()]
-    beside = "" if result.best.squared_error is None else ", beside a squared error of weight 1"
-    title = f"What the accuracy of each kind of pair weighed in the end{beside}"
+    beside = "" if result.best.squared_error is None else " (the squared error has weight 1)"
+    title = f"Final weight of the accuracy of each kind of pair{beside}"
     return (Grid(title=title, header=("better > worse", "weight"), rows=tuple(rows[:LISTED])),)
 
 

@@ -139,7 +139,7 @@ class TrainedScorer(TrainingAnswer):
             f"{count(self.rows['audited'])} others; seed {self.seed}."
         )
         if self.after.accuracy.labels != "binary" and self.training.goals != (PARITY,):
-            told += " Training goes by raw accuracies, the audit judges standardised ones."
+            told += " Training uses raw accuracies; the audit tests standardised ones."
         before = f"Before, without a goal: {self.before.finding}; after: {self.after.finding}."
         grids = (_costs(self), *_beside(self), *after.grids)
         lists = {**after.lists, **{f"{k} on training": v for k, v in training.lists.items()}}
@@ -236,15 +236,16 @@ def _against_a_shift(result: TrainedScorer) -> tuple[str, ...]:
     shifted = next(method for method in result.methods if method.name == MOVED["shift"])
     trained = next(method for method in result.methods if method.name == TRAINED)
     ways = (
-        f"differences of {rate(trained.largest_difference)} and {rate(shifted.largest_difference)}"
+        f"largest difference {rate(trained.largest_difference)} (trained) and "
+        f"{rate(shifted.largest_difference)} (shifted)"
     )
     what = "squared error" if one.what == ERROR else "accuracy over all pairs"
     told = [_signed_number(one, value) for value in (one.change, one.low, one.high)]
     change = f"{told[0]} (95% interval {told[1]} to {told[2]})"
     verdict = _verdict(one, trained, shifted, result.training.slack)
     return (
-        f"Training {verdict} a shift of the groups' scores by one number, which needs the groups "
-        f"when scoring: {what} {change}, {ways}.",
+        f"Training {verdict} shifting the scores of one group by a number, which needs the groups "
+        f"when scoring: {what} {change}; {ways}.",
     )
 
 
@@ -256,10 +257,10 @@ def _verdict(change: ScoreChange, trained: Method, shifted: Method, slack: float
     limits = max(slack, shifted.largest_difference), max(slack, trained.largest_difference)
     if better:
         missed = trained.largest_difference > limits[0]
-        return "loses less, and misses the goal by more, than" if missed else "beats"
+        return "costs less, but misses the goal by more, than" if missed else "beats"
     if worse:
         missed = shifted.largest_difference > limits[1]
-        return "loses more, and misses the goal by less, than" if missed else "does worse than"
+        return "costs more, but misses the goal by less, than" if missed else "does worse than"
     return "is not shown to be better or worse than"
 
 
