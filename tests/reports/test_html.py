@@ -129,7 +129,7 @@ def test_gaps_are_placed_in_proportion(audit: Audit) -> None:
 def test_an_untestable_hypothesis_has_a_row_without_a_mark(audit: Audit) -> None:
     untested = replace(audit.tests[0], pivot=None, gap=float("nan"), p_adjusted=float("nan"))
     source = page(replace(audit, tests=(untested,)))
-    assert "no test possible" in source
+    assert "no estimate" in source
     assert "nan" not in source
 
 

@@ -246,16 +246,18 @@ def test_nobody_is_said_to_lean_by_a_model_of_equal_sharpness_that_data_reject()
     pairs = np.where((rng.random(9000) < 1 / (1 + np.exp(-lead)))[:, None], pairs, pairs[:, ::-1])
     known = {"evaluators": judge, "sensitive_features": np.repeat(["a", "b"], 50)}
     told = barp(pairs, **known, anchor=[0, 1], sharpness="equal").section()
-    assert told.sentences[0].startswith("If all evaluators were equally decided, 3 of 3 evaluators")
+    assert told.sentences[0].startswith(
+        "If all evaluators were equally consistent, 3 of 3 evaluators"
+    )
     assert "They are not (p < 0.0001)" in told.sentences[0]
     assert (
-        "If that holds and all were equally decided, the other evaluator leans;"
+        "If that holds and all were equally consistent, the other evaluator leans;"
         in told.sentences[2]
     )
     assert told.grids[0].title.startswith(
-        "Evaluators by how surely they lean, if all were equally decided"
+        "Evaluators by how surely they lean, if all were equally consistent"
     )
-    assert told.charts[0].legend["found"] == "found to lean, if all were equally decided"
+    assert told.charts[0].legend["found"] == "found to lean, if all were equally consistent"
     own = barp(pairs, **known, anchor=[0, 1]).section()
     assert own.sentences[0].startswith("None of 3 evaluators")
     assert own.sentences[0].endswith(

@@ -58,7 +58,7 @@ RULES = {
     "pairwise": "A score orders some kinds of pairs better than others.",
     "parity": "Items of some group have the higher score more often.",
     "rank": "A model agrees with the bias-adjusted panel more often in some kinds of pairs.",
-    "impact": "The selection rate of a group is too small beside the largest one.",
+    "impact": "The selection rate of a group is too small, relative to the largest one.",
     "metrics": "A metric lies outside its published range.",
     "judges": "A judge leans to a seat, a length, a style or a family of models.",
     "relative": "One decision maker favours a group, relative to another.",

@@ -67,7 +67,7 @@ def equal_cells(sharing: Sharing) -> tuple[JointTest, ...]:
         few = len(held) - len(used)
         null = f"{null} (cells compared: {len(used)}; left out, with too few items: {few})"
     clustered = 0 < sharing.n_clusters < MANY_CLUSTERS
-    eager = ", too eager if clusters are few or uneven" if clustered else ""
+    eager = ", rejects too often if clusters are few or uneven" if clustered else ""
     variances = {f"Wald chi-square{eager}": rate_covariance, "score chi-square": null_covariance}
     # Fewer than two cells have no covariance to speak of, and joint_equality says so.
     nothing = np.zeros((len(used), len(used)))

@@ -328,7 +328,7 @@ def _undecided(audit: JudgesAudit) -> Iterator[str]:
 def seat_chart(audit: JudgesAudit) -> RowChart:
     """Return a picture of how often each judge picks the first answer."""
     shares = {one.name: one.first for one in audit.judges}
-    return _share_chart(audit, "How often each judge picks the first answer", shares, "judgments")
+    return _share_chart(audit, "How often each judge picks the first answer", shares, "judgment")
 
 
 def _charts(audit: JudgesAudit) -> Iterator[Chart]:
@@ -338,7 +338,7 @@ def _charts(audit: JudgesAudit) -> Iterator[Chart]:
     if any(one.twins for one in audit.judges):
         shares = {one.name: one.consistent for one in audit.judges}
         yield replace(
-            _share_chart(audit, "How often both orders have the same verdict", shares, "pairs"),
+            _share_chart(audit, "How often both orders have the same verdict", shares, "pair"),
             line=None,
         )
     for kind in LEAN_TITLES:
@@ -347,13 +347,13 @@ def _charts(audit: JudgesAudit) -> Iterator[Chart]:
     if any(one.longer for one in audit.judges):
         shares = {one.name: one.longer for one in audit.judges}
         title = "How often the longer answer wins, whatever its quality"
-        yield _share_chart(audit, title, shares, "judgments")
+        yield _share_chart(audit, title, shares, "judgment")
 
 
 def _lean_chart(audit: JudgesAudit, kind: str) -> RowChart:
     """Return a picture of the leans of one kind, with the margin as a band."""
     leans = [one for one in audit.leans if one.kind == kind]
-    unit = "changed winners" if kind == "seat" else "judgments"
+    unit = "changed winner" if kind == "seat" else "judgment"
     return RowChart(
         title=f"{LEAN_TITLES[kind]}, with {percent(audit.level)} intervals over prompts",
         about="the table of leans has all numbers",
@@ -361,7 +361,7 @@ def _lean_chart(audit: JudgesAudit, kind: str) -> RowChart:
         rows=tuple(
             Row(
                 label=shorten_label(clip(one.judge)),
-                note=f"{one.step}, {count(one.judgments)} {unit}",
+                note=f"{one.step}, {several(one.judgments, unit)}",
                 marks=(_mark(one),),
             )
             for one in leans
@@ -380,7 +380,7 @@ def _share_chart(
         low, high = share.interval[:2] if share else (math.nan, math.nan)
         x = share.rate if share else math.nan
         mark = Mark(kind="plain", x=x, low=low, high=high)
-        note = f"{count(share.trials)} {unit}" if share else "not known"
+        note = several(share.trials, unit) if share else "not known"
         rows.append(Row(label=shorten_label(clip(name)), note=note, marks=(mark,)))
     return RowChart(
         title=f"{title}, with {percent(audit.level)} intervals over prompts",

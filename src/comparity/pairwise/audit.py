@@ -162,10 +162,14 @@ def audit_frame(frame: Any, **choices: Any) -> PairwiseAccuracy:
 
 def audit_file(path: str | Path, **choices: Any) -> PairwiseAccuracy:
     """Audit all pairs of the rows of a file; `choices` as in :func:`audit_frame`."""
-    result = audit_frame(read_table(path), **choices)
-    raw = result.raw.with_files(path)
+    return name_files(audit_frame(read_table(path), **choices), path)
+
+
+def name_files(result: PairwiseAccuracy, *paths: str | Path) -> PairwiseAccuracy:
+    """Return the result with the files it was made from."""
+    raw = result.raw.with_files(*paths)
     same = result.standardised is result.raw
-    known = raw if same else result.standardised.with_files(path)
+    known = raw if same else result.standardised.with_files(*paths)
     return replace(result, raw=raw, standardised=known)
 
 

@@ -151,7 +151,7 @@ def words_on_one(anchor: Anchor) -> str:
         return "There is one evaluator: zero mean bias puts its bias at zero, whatever it is."
     return (
         "There is one evaluator: its bias is how far it puts one group above the other, which "
-        f"only the anchor ({anchor.kind}) calls a lean and not a difference in worth."
+        f"only the anchor ({anchor.kind}) calls a lean and not a difference in quality."
     )
 
 

@@ -36,13 +36,13 @@ ESTIMATED = "estimated"
 MOST_LAPSES = 0.9
 """With more random judgments nothing is left to rank by."""
 TOO_FEW = (
-    "Evaluators are taken for equally decided: nobody made enough judgments to tell within a "
-    'factor of two how sharp they are. sharpness="own" (--sharpness own) lets them differ all the '
-    "same, with wider intervals."
+    "Assumed: all evaluators are equally consistent. Nobody made enough judgments to estimate "
+    'their sharpness within a factor of two. sharpness="own" (--sharpness own) lets them differ, '
+    "with wider intervals."
 )
 NO_ROOM = (
-    "Evaluators are taken for equally decided: a given prior of scores, biases that are not "
-    "corrected or that depend on the score leave no room for a sharpness of each."
+    "Assumed: all evaluators are equally consistent. A given prior of scores, and biases that are "
+    "not corrected or that depend on the score, do not allow a sharpness for each."
 )
 
 
@@ -253,9 +253,9 @@ def words_on_sharpness(
             yield TOO_FEW if task.may_sharpen else NO_ROOM
         if tested is not None and tested.p_value <= LEVEL:
             yield (
-                f"Evaluators differ in sharpness (p {tested.p_value:.2g}), and this model takes "
-                "them for equally decided: where groups differ in worth, one who decides at random "
-                'more often seems to lean. sharpness="own" (--sharpness own) tells the two apart.'
+                f"Evaluators differ in sharpness (p {tested.p_value:.2g}), but this model assumes "
+                "that they are equally consistent: if groups differ in quality, a noisier "
+                'evaluator seems to lean. sharpness="own" (--sharpness own) separates the two.'
             )
         return
     yield (

@@ -55,7 +55,7 @@ def if_equal(ranking: BiasedRanking) -> str:
     """Add to what is said of leans that evaluators are taken for equally decided and are not."""
     tested = ranking.equal_sharpness
     wrong = ranking.sharpness is None and tested is not None and tested.p_value <= LEVEL
-    return ", if all were equally decided" if wrong else ""
+    return ", if all were equally consistent" if wrong else ""
 
 
 def bias_chart(

@@ -58,9 +58,9 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
         who += f" ({_name_apart(ranking, apart)})" if apart.any() else ""
     if ranking.equal_sharpness is not None and if_equal(ranking):
         yield (
-            f"If all evaluators were equally decided, {who[0].lower()}{who[1:]}. They are not (p "
-            f"{p_value(ranking.equal_sharpness.p_value)}), and who decides at random more often "
-            'then seems to lean: sharpness="own" (--sharpness own) tells the two apart.'
+            f"If all evaluators were equally consistent, {who[0].lower()}{who[1:]}. They are not "
+            f"(p {p_value(ranking.equal_sharpness.p_value)}), and a noisier evaluator then seems "
+            'to lean: sharpness="own" (--sharpness own) separates the two.'
         )
         return
     trusted = n - _count_tested(ranking)
@@ -74,10 +74,11 @@ def _name_apart(ranking: BiasedRanking, apart: Flags) -> str:
     order = np.argsort(np.nanmin(ranking.centred_q[:, groups], axis=1), kind="stable")
     named = [
         short_id(ranking.evaluators[k])
-        + (f" by {signed(float(ranking.centred_bias[k, groups[0]]))}" if len(groups) == 1 else "")
+        + (f" {signed(float(ranking.centred_bias[k, groups[0]]))}" if len(groups) == 1 else "")
         for k in order[apart[order]][:NAMED].tolist()
     ]
-    return ", ".join([*named, *(["..."] if apart.sum() > NAMED else [])])
+    what = f"{ranking.contrasts[groups[0]]}, in {ranking.unit}: " if len(groups) == 1 else ""
+    return visible(what) + ", ".join([*named, *(["..."] if apart.sum() > NAMED else [])])
 
 
 def _say_who_leans(ranking: BiasedRanking) -> str:
@@ -85,7 +86,7 @@ def _say_who_leans(ranking: BiasedRanking) -> str:
     if not np.isfinite(ranking.cautious_q).any():
         return "No bias could be tested; the notes say why."
     found, n = ranking.cautious_q <= LEVEL, len(ranking.evaluators)
-    chance = " and all were equally decided" if if_equal(ranking) else ""
+    chance = " and all were equally consistent" if if_equal(ranking) else ""
     if not np.array_equal(ranking.cautious_q, ranking.q, equal_nan=True):
         chance = f" for the groups that these items are drawn from{chance}"
     others = _count_tested(ranking)
@@ -98,7 +99,7 @@ def _say_who_leans(ranking: BiasedRanking) -> str:
     if lean == n > 1 and _rests_on_groups(ranking) and _same_way(ranking, found):
         return (
             f"If that holds{chance}, all evaluators lean, and the same way. If it does not, the "
-            "groups differ in worth instead: these comparisons cannot tell which."
+            "groups differ in quality instead: these comparisons cannot show which."
         )
     beyond = " beyond the trusted" if ranking.seat is not None else ""
     where = f" toward a group, {count(seated)} toward a seat{beyond}"

@@ -33,14 +33,17 @@ COLUMNS = {
     "prediction": "prediction",
     "score": "score",
     "outcome": "outcome",
-    "first": "first",
-    "second": "second",
+    "first": "one item",
+    "second": "the other item",
     "raters": "raters",
     "evaluator": "evaluator",
     "query": "query",
     "sensitive": "groups by",
     "positive": "counts as yes",
 }
+
+MAKERS = {"first": "first decision maker", "second": "second decision maker"}
+"""The same where columns are decisions and not items."""
 
 # What was asked, by a word in the notion or the kind of a result; the first that fits.
 ASKED = {
@@ -50,9 +53,9 @@ ASKED = {
     "pairwise": "Does the score order pairs equally well, whatever the groups of the two items?",
     "differential": "Does one decision maker favour a group, compared with the other?",
     "separation": "Are true and false positive rates equal in all groups?",
-    "ranked panel": "Who of the evaluators favours a group, and what is the order without that?",
-    "biased ranking": "Who of the evaluators favours a group, and what is the order without that?",
-    "impact ratios": "How large is the selection rate of each group beside the largest one?",
+    "ranked panel": "Which evaluators favour a group, and what is the bias-adjusted order?",
+    "biased ranking": "Which evaluators favour a group, and what is the bias-adjusted order?",
+    "impact ratios": "How large is the selection rate of each group, relative to the largest one?",
     "judges audit": "What do the judges get wrong, and how often do they agree?",
 }
 
@@ -144,7 +147,8 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     columns = {**data, **_mapping(data.get("columns"))}
     facts = {"question": _question_of(content.get("notion") or content.get("kind"))}
     facts["files"] = "; ".join(_files(data.get("files")))
-    facts |= {words: _join_names(columns.get(key)) for key, words in COLUMNS.items()}
+    words = {**COLUMNS, **(MAKERS if "differential" in str(content.get("notion")) else {})}
+    facts |= {said: _join_names(columns.get(key)) for key, said in words.items()}
     facts["a score counts as yes"] = said_threshold(columns)
     facts["rows"] = _rows(content)
     facts["groups"] = "; ".join(_groups(content))

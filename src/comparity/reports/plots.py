@@ -122,7 +122,7 @@ def _draw_rows(ax: Axes, chart: RowChart) -> None:
             _draw_mark(ax, mark, place + mark.below, chart.legend.get(mark.kind), size)
         if not any(mark.is_known for mark in row.marks):
             middle = (chart.axis.low + chart.axis.high) / 2
-            ax.text(middle, place, "no test possible", ha="center", va="center", color="#444444")
+            ax.text(middle, place, "no estimate", ha="center", va="center", color="#444444")
     if many:
         ax.set_yticks([])
         ax.set_ylabel(chart.beside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.errors import FileAccessError, OptionError
-from comparity.pairwise.audit import pairwise_parity
+from comparity.pairwise.audit import name_files, pairwise_parity
 from comparity.pairwise.judge import audit_items
 from comparity.pairwise.options import PairwiseOptions
 from comparity.results.audit import Audit
@@ -98,7 +98,8 @@ def train_file(
     free = choices_of(goal=None, steps=steps, **task)
     plain = fit_score(kind, _prepare(rows, form, free), free)
     before = plain.model.scores(others.features)
-    audited = _audit(before, others, form, options)
+    files = [path] if form.audit_on is None else [path, form.audit_on]
+    audited = _audit(before, others, form, options, files)
     share = f"{audited.accuracy.overall:.3f} of all pairs in the right order"
     tell(f"Without a goal: {audited.finding}, {share}.")
     fresh = fresh_rows(
@@ -118,7 +119,7 @@ def train_file(
         coefficients=dict(zip(form.features, slopes, strict=False)),
         training=trained,
         before=audited,
-        after=_audit(after, others, form, options),
+        after=_audit(after, others, form, options, files),
         rows=counts,
         seed=seed,
         adjusted=None if moves is None else moves.shifts,
@@ -291,11 +292,15 @@ def _prepare(rows: _FileRows, form: TrainForm, choices: Choices) -> PreparedRows
 
 
 def _audit(
-    scores: Floats, rows: _FileRows, form: TrainForm, options: PairwiseOptions
+    scores: Floats,
+    rows: _FileRows,
+    form: TrainForm,
+    options: PairwiseOptions,
+    files: Sequence[str | Path],
 ) -> ScorerAudit:
     """Audit what was asked for: pairs that labels imply, pairs of groups, or both."""
     items = rows.items(form, scores)
-    accuracy = audit_items(items, options, None, **form.roles)
+    accuracy = name_files(audit_items(items, options, None, **form.roles), *files)
     parity = _audit_parity(items, options) if PARITY in form.goal else None
     tests = [] if set(form.goal) == {PARITY} else [*accuracy.tests]
     tests += parity.tests if parity else []

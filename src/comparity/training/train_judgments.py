@@ -65,7 +65,8 @@ def train_judgments(
     items = _read_items(form)
     train, held, between = _split(path, items, form)
     tell(_count_in_words(len(train), len(held), between))
-    before = _audit(_fit(form, items, train, goal=None), items, held, form)
+    files = (path, *reversed(others))
+    before = _audit(_fit(form, items, train, goal=None), items, held, form).with_files(*files)
     goal = " and ".join(form.goal)
     tell(f"Without a goal: {before.finding}. Training for {goal} ...")
     ranker = _fit(form, items, train, goal=form.goal)
@@ -78,7 +79,7 @@ def train_judgments(
         coefficients=dict(zip(form.features, slopes, strict=False)),
         training=ranker.training_,
         before=before,
-        after=_audit(ranker, items, held, form),
+        after=_audit(ranker, items, held, form).with_files(*files),
         judgments={**counts, "ties": train.n_ties + held.n_ties},
         adjusted=form.adjust_judges,
         seed=form.seed,

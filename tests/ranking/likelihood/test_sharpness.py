@@ -345,7 +345,7 @@ def test_where_there_is_no_room_for_sharpness_it_is_equal_and_said_so(choices: A
     world = draw_panel(np.random.default_rng(4), [1.0, 2.0, 0.5], pairs=200)
     fit = barp(**world, **choices)
     assert fit.sharpness is None
-    assert any("leave no room for a sharpness" in note for note in fit.notes)
+    assert any("do not allow a sharpness" in note for note in fit.notes)
     with pytest.raises(OptionError):
         barp(**world, **choices, sharpness="own")
 
