@@ -282,8 +282,8 @@ def _counts(one: ImpactGroup) -> tuple[str, str, str]:
 def _chart(found: ImpactRatios, table: ImpactTable) -> RowChart:
     shown = [one for one in table.groups if not one.why_none]
     return RowChart(
-        title=f"Impact ratio by {clip(table.attribute)}, with {percent(found.level)} intervals; the "
-        f"line marks {'four fifths' if found.four_fifths else 'equal rates'}",
+        title=f"Impact ratio by {clip(table.attribute)}, with {percent(found.level)} intervals; "
+        f"the line marks {'four fifths' if found.four_fifths else 'equal rates'}",
         about="; ".join(f"{visible(one.group)}: {one.ratio:.2f}" for one in shown),
         axis=Axis(
             label="rate divided by the largest rate",
