@@ -327,7 +327,7 @@ def _family_notes(counts: Counts, options: ComparativeOptions) -> list[str]:
     """Say which hypotheses were judged, and which others there are."""
     if options.continuous:
         return []
-    notes = [f"Judged together: {family_of(counts.groups, options).about}."]
+    notes = [f"One family of tests: {family_of(counts.groups, options).about}."]
     within = {cell.better == cell.worse for cell in counts}
     if options.hypotheses == "all" and len(within) == 1:
         there, other = ("within", "across") if within.pop() else ("across", "within")

@@ -168,22 +168,23 @@ def family_of_cells(
     usual = contrasts_of_groups(groups)
     across, within = usual[: len(usual) // 2], usual[len(usual) // 2 :]
     if hypotheses == "across":
-        return Family(across, (), False, "pairs across groups only, as asked for")
+        return Family(across, (), False, "pairs across groups only, as requested")
     if hypotheses == "within":
-        return Family(within, (), False, "pairs within groups only, as asked for")
+        return Family(within, (), False, "pairs within groups only, as requested")
     if not graded:
-        about = "across and within groups, which is all of it where quality is binary"
+        about = "pairs across and within groups, which is enough for binary quality"
         return Family(usual, (), False, about)
     cells = [Cell(better, worse) for better in groups for worse in groups]
     every = tuple(CellContrast(one, two) for one, two in combinations(cells, 2))
     if len(groups) > 2:
-        about = "all pairs of cells, because judged quality may be graded"
+        about = "all kinds of pairs, two at a time, because quality may be graded"
         return Family(every, (), True, about)
     (one, two), (three, four) = across[0], within[0]
     kinds = KindContrast((one, two), (three, four))
     known = {frozenset(one) for one in usual}
     further = tuple(one for one in every if frozenset(one) not in known)
-    about = "across, within and the two kinds against each other, because quality may be graded"
+    about = "pairs across groups, within groups, and one against the other, because quality may be "
+    about += "graded"
     return Family((*usual, kinds), further, False, about)
 
 
