@@ -70,6 +70,13 @@ INSTEAD = {
     r"\bby no number of\b": "more of these will not help",
     r"\bgiven back\b": "corrected for",
     r"\b(turned signs|signs are turned)\b": "sign flips",
+    r"\bequally decided\b": "equally consistent",
+    r"\btoo eager\b": "rejects too often",
+    r"\bby a hair\b": "barely",
+    r"\b(differ|differs|difference) in worth\b": "differ in quality",
+    r"\bif unsaid\b": "by default",
+    r"\b(learned|learnt|learns?)( [a-z]+){0,6} by heart\b": "memorised",
+    r"\b(drawn|dealt|decided|draws)( [a-z]+){0,6} by lots?\b": "at random",
 }
 JOINED = re.compile(r"[\"']\s*\n\s*[rf]?[\"']")
 
@@ -115,6 +122,13 @@ def test_no_text_has_words_of_the_list() -> None:
         "by no number of judgments",
         "what fitting takes is given back",
         "with 6 evaluators signs are turned",
+        "evaluators are taken for equally decided",
+        "a test that is too eager",
+        "longer by a hair",
+        "groups differ in worth",
+        "fresh if unsaid",
+        "a model that learns rows by heart",
+        "judges were dealt to the tasks by lot",
     ],
 )
 def test_a_word_of_the_list_would_be_noticed(text: str) -> None:

@@ -98,7 +98,7 @@ def test_a_model_that_learnt_by_heart_is_refused() -> None:
     choices["standard_error"] = 0.1
     found = diagnose(subjects, heart, BridgeOptions(), unseen=predictions, **choices)
     assert found.explained == pytest.approx(good.explained)
-    assert any("by heart" in refusal for refusal in found.refusals)
+    assert any("memorised" in refusal for refusal in found.refusals)
 
 
 def test_the_unbiased_bridge_is_refused_for_a_leaning_of_its_own() -> None:

@@ -123,7 +123,7 @@ def _check_used(bridge: dict[str, Any]) -> None:
                 f"--{option} is about fitting a model; with --prediction none is fitted."
             )
     for name, needed in (("folds", "cross-fitted"), ("held_out", "held-out")):
-        # Errors in sample are compared with cross-fitted ones, to see what was learnt by heart.
+        # Errors in sample are compared with cross-fitted ones, to see what was memorised.
         if name in bridge and errors != needed and not (name == "folds" and errors == "training"):
             raise click.UsageError(f"--{BRIDGE[name].option} belongs to --errors {needed}.")
 

@@ -162,8 +162,8 @@ def max_t(p_values: Sequence[float], factors: Sequence[Floats], alpha: float) ->
     .. math:: \alpha_k = 2 \Phi(-c_k), \qquad P\Bigl(\max_{j \ge k} |Z_j| > c_k\Bigr) = \alpha
 
     for normal :math:`Z` of the estimated correlation [1]_. Tests of different families are taken
-    to be independent, which is never too eager: symmetric convex sets are positively correlated
-    under a normal distribution [2]_.
+    to be independent, which is conservative: symmetric convex sets are positively correlated under
+    a normal distribution [2]_.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def barp(
         were compared 30 times each, a third where 8 times. Without it, or without a prior of the
         scores, the fit is the joint maximum of likelihood and priors.
     sharpness : {"auto", "own", "equal"}
-        Whether all evaluators are equally decided, as published, or each has a sharpness of its
+        Whether all evaluators are equally consistent, as published, or each has a sharpness of its
         own; by default each has, where that of anyone can be told within a factor of two, and a
         note says so where not. With own sharpness
         :math:`P(i \succ_k j) = \operatorname{logistic}(\gamma_k (s_i - s_j + \theta_k \cdot

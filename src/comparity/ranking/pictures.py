@@ -52,7 +52,7 @@ SHARPNESS = "logits for an item that is one SD better"
 
 
 def if_equal(ranking: BiasedRanking) -> str:
-    """Add to what is said of leans that evaluators are taken for equally decided and are not."""
+    """Add to leans that evaluators are assumed to be equally consistent and are not."""
     tested = ranking.equal_sharpness
     wrong = ranking.sharpness is None and tested is not None and tested.p_value <= LEVEL
     return ", if all were equally consistent" if wrong else ""

@@ -63,7 +63,7 @@ LEAST_EFFECTIVE = 0.2
 """Below this effective share they are, too."""
 
 MEMORISED = 0.8
-"""A model whose error in sample is a smaller share of that on unseen decisions has learnt by heart.
+"""A model whose error in sample is a smaller share of that on unseen decisions has memorised them.
 
 For ridge regression with 20 rows to a feature the share is above 0.95.
 """
@@ -360,7 +360,7 @@ def _refusals(
         )
     if found.optimism < MEMORISED:
         yield (
-            "the model has learnt the decisions it was fitted to by heart (its error on them is "
+            "the model has memorised the decisions it was fitted to (its error on them is "
             f"{found.optimism:.2f} of that on others), so they cannot show its leanings; take "
             "errors by cross-fitting."
         )

@@ -6,7 +6,7 @@ decides whether a test of them is right:
 
 in sample
     On the very data :math:`f` was fitted to (equations (6)-(7) of [1]_). Right for a stiff model
-    such as ridge regression; a model that learns decisions by heart has no errors there, and
+    such as ridge regression; a model that memorises decisions has no errors there, and
     nothing is left of the correction.
 held out
     On a part of the data that :math:`f` was not fitted to, as in the authors' code. Right for any

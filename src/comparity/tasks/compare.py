@@ -1,4 +1,4 @@
-"""Ratings beside comparisons, collected in one study whose judges were dealt to tasks by lot."""
+"""Ratings beside comparisons, from one study whose judges were assigned to tasks at random."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compare_tasks(
 ) -> TaskComparison:
     """Say whether rating items or comparing pairs needs fewer minutes, and how they differ.
 
-    Judges were dealt to the two tasks by lot (``task = "both"`` of ``comparity collect``), so that
+    Judges were assigned to the two tasks at random (``task = "both"`` of ``comparity collect``), so
     tasks are compared between judges: every error counts judges. See
     :mod:`comparity.tasks.minutes` and :mod:`comparity.tasks.concordance` for the formulas.
 
@@ -212,7 +212,7 @@ def _keep(columns: Columns, drop_flagged: bool) -> Columns:
 def _check_judges(rated: TaskAnswers, compared: TaskAnswers) -> None:
     both = sorted({*rated.judges} & {*compared.judges})
     if both:
-        hint = "tasks are compared between judges; give each judge one task, by lot."
+        hint = "tasks are compared between judges; give each judge one task, at random."
         found = f"{len(both)} did both, such as {both[0]!r}"
         raise StudyError("judges", "each must have done one task.", found, hint)
 

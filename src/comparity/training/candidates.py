@@ -2,16 +2,16 @@ r"""Models to choose from, and choosing by rows held out and rows trained on.
 
 Rows held out are honest and few: on 1,250 queries of 11 candidates, a tenth of them of one group,
 a difference of accuracies is uncertain by 0.02, and a mixture that is to keep a slack of 0.01 there
-misses it elsewhere by as much. Training rows are more, and flatter what learned them by heart. A
+misses it elsewhere by as much. Training rows are more, and flatter what memorised them. A
 rate :math:`a` is estimated by
 
 .. math:: (1 - w) \, a_{held} + w \, a_{trained}, \qquad
     w = \frac{n_{trained}}{n} \min\left(1, \frac{V}{\max(0, D)^2}\right)
 
-with :math:`D` how much kinder training rows are and :math:`V` its variance if nothing were learned
-by heart; of two such D, in what training pushed and in the accuracy over all pairs, the one that
+with :math:`D` how much kinder training rows are and :math:`V` its variance if nothing were
+memorised; of two such D, in what training pushed and in the accuracy over all pairs, the one that
 leaves less. So every row counts alike while D is no larger than chance makes it. Beyond that,
-:math:`D^2 - V` estimates the square of what was learned by heart, and w makes the expected square
+:math:`D^2 - V` estimates the square of what was memorised, and w makes the expected square
 of the error least. That training rows are harsher is chance.
 """
 
@@ -160,8 +160,8 @@ def goal_terms(
 def pool_rates(found: Candidates, picked: Chosen, ready: PreparedRows, choices: Choices) -> Chosen:
     """Choose again by accuracies on both parts; objectives stay those of the rows held out.
 
-    There is nothing to pool without a goal or rows held out, with a network or trees, which learn
-    rows by heart in the course of a game, or where no variance is known here: with statistical
+    There is nothing to pool without a goal or rows held out, with a network or trees, which
+    memorise rows in the course of a game, or where no variance is known here: with statistical
     parity, and where pairs do not count alike.
     """
     rows, by = ready.rows, ready.by

@@ -257,7 +257,7 @@ def adjust_model(
         Of the model.
     ready : PreparedRows
         What it was trained on and chosen by. A linear score is moved by all rows, a network or
-        trees, which learn rows by heart, by those it was chosen by.
+        trees, which memorise rows, by those it was chosen by.
     choices : Choices
         The goal and the slack.
     X : ndarray, (n, p)

@@ -77,8 +77,8 @@ def group_thresholds(
     with C nothing (``"demographic parity"``), Y = 1 (``"equal opportunity"``), or Y = 1 and Y = 0,
     each (``"equalized odds"``). Where scores are the probability of a positive label given all that
     is known, the group included, no other decisions with the same shares selected are more accurate
-    [1]_. Nothing is drawn by lot: equal rates of both labels, which [2]_ reaches by lots, ask for a
-    slack, or for selecting hardly anybody. Group membership is needed when deciding.
+    [1]_. Nothing is random: equal rates of both labels, which [2]_ reaches by random decisions,
+    need a slack, or selecting hardly anybody. Group membership is needed when deciding.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def group_thresholds(
         Labels, two numbers; the larger is positive.
     scores : array-like
         Scores of any model, best of rows that it was not trained on, such as those of
-        ``cross_val_predict``: scores of rows that were learned by heart flatter their rates.
+        ``cross_val_predict``: scores of rows that the model has memorised flatter their rates.
     sensitive_features : array-like
         Group of each row: two groups.
     goal : {"demographic parity", "equal opportunity", "equalized odds"}

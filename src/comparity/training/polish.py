@@ -45,7 +45,7 @@ ROUNDS = 3
 ITERATIONS = 60
 """Of L-BFGS in each round."""
 SEEN = (2, 5, 10, 20, 40)
-"""After so many of them the model is a candidate; what has many parameters learns rows by heart."""
+"""After so many of them the model is a candidate; what has many parameters memorises rows."""
 PENALTY = 20.0
 """Weight of squared violations: one of 0.01 costs 0.001, in errors or variances of labels."""
 

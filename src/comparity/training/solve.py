@@ -51,7 +51,7 @@ def train(
     """Play games, choose among what their models went through, and among models in between.
 
     A difference on the rows chosen by may be off from that on the rows trained on, by chance or
-    because these were learned by heart. If no mixture keeps the slack there (of models that start
+    because the model memorised these. If no mixture keeps the slack there (of models that start
     from nothing: if the one that training alone would choose does not), the game is played again,
     and told by how much.
 
@@ -74,7 +74,7 @@ def train(
         kept, best = picked.mixture.excess <= KEPT, found.models[picked.best]
         if kind.from_nothing:
             # A first model that orders nothing keeps any goal; what training alone would choose
-            # says whether its rows have been learned by heart.
+            # says whether its rows have been memorised.
             best = last.models[_choose_on(rows, last, ready, choices).best]
         there, here = (_compare(kind, best, *at) for at in ((by, picked), (rows, found)))
         kept = float((there - choices.slack).max()) <= KEPT if kind.from_nothing else kept

@@ -11,7 +11,7 @@ format              what is read
                     the second the model. The file does not name the baseline
 ==================  ==========================================================================
 
-Arena draws seats by lot; model_a stood first, or on the left.
+Arena assigns seats at random; model_a stood first, or on the left.
 """
 
 from __future__ import annotations
