@@ -111,8 +111,11 @@ def test_what_does_not_go_together_is_bad_input(
     ("words", "told"),
     [
         (("--prediction", "grade", "--features", "grade"), "not both"),
-        (("--prediction", "grade", "--regressor", "forest"), "--regressor fits a model"),
-        (("--prediction", "grade", "--held-out", "0.5"), "--held-out fits a model"),
+        (
+            ("--prediction", "grade", "--regressor", "forest"),
+            "--regressor is about fitting a model",
+        ),
+        (("--prediction", "grade", "--held-out", "0.5"), "--held-out is about fitting a model"),
         (("--features", "grade", "--held-out", "0.5"), "belongs to --errors held-out"),
         (("--features", "grade", "--errors", "held-out", "--folds", "3"), "--errors cross-fitted"),
         (("--features", "grade", "--bridge", "unbiased", "--folds", "3"), "cannot be used with"),

@@ -413,7 +413,7 @@ def test_training_is_put_beside_a_shift_and_its_frontier(run: Run, tmp_path: Pat
     assert len(content["frontier"]) == 9
     told = {one["what"]: one for one in content["changes"]}
     assert told["m > f"]["change"] == pytest.approx(content["change"]["matrix"][1][0])
-    assert "a shift of the groups" in " ".join(shown.split())
+    assert "shifting the scores of one group" in " ".join(shown.split())
     drawn = page.read_text(encoding="utf-8")
     assert "What cross-group costs" in drawn
     for one in content["methods"]:

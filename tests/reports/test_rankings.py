@@ -270,8 +270,9 @@ def test_who_differs_is_named_first() -> None:
     fit = barp(**judge_alike(2, [0, 0, 0, 0, 2.0]), sharpness="equal")
     first = fit.section().sentences[0]
     # The average lies between the one and the many, who differ from it as well, and less.
-    said = f"differently from the panel's average (4 by {fit.centred_bias[4, 0]:+.3f}, "
-    assert f"5 of 5 evaluators treat the groups {said}" in first
+    said = f"in {fit.unit}: 4 {fit.centred_bias[4, 0]:+.3f}, "
+    average = f"the panel's average ({fit.contrasts[0]}, {said}"
+    assert f"5 of 5 evaluators treat the groups differently from {average}" in first
     assert first.endswith(". This needs no assumption.")
     two = barp(**judge_alike(3, [0.0, 2.0]), sharpness="equal").section().sentences[0]
     assert two.startswith("The two evaluators treat the groups differently from each other.")
