@@ -206,10 +206,8 @@ def _seat_words(one: Lean) -> str:
         UNDECIDED: f"whether it prefers a seat is {UNDECIDED}",
     }
     beyond = f", beyond {clip(one.against)}" if one.against else ""
-    return (
-        f"{words[one.finding]} (of 100 pairs of equally good answers it picks the first "
-        f"{_times(one)}{beyond})"
-    )
+    picks = f"of 100 pairs of equally good answers it picks the first {_times(one)}{beyond}"
+    return f"{words[one.finding]} ({picks})"
 
 
 def _drift_sentence(drift: Drift) -> str:
