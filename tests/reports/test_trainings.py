@@ -103,9 +103,9 @@ def test_a_trade_off_of_predictions_shows_squared_errors(training: Training) -> 
     ("what", "interval", "differences", "said"),
     [
         ("all pairs", (0.01, 0.03), (0.005, 0.002), "beats"),
-        ("all pairs", (0.01, 0.03), (0.05, 0.002), "loses less, and misses the goal by more, than"),
+        ("all pairs", (0.01, 0.03), (0.05, 0.002), "costs less, but misses the goal by more, than"),
         ("all pairs", (-0.03, -0.01), (0.002, 0.005), "does worse than"),
-        ("all pairs", (-0.03, -0.01), (0.0, 0.05), "loses more, and misses the goal by less, than"),
+        ("all pairs", (-0.03, -0.01), (0.0, 0.05), "costs more, but misses the goal by less, than"),
         ("all pairs", (-0.01, 0.02), (0.0, 0.05), "is not shown to be better or worse than"),
         (ERROR, (-0.03, -0.01), (0.005, 0.002), "beats"),
         (ERROR, (0.01, 0.03), (0.005, 0.002), "does worse than"),

@@ -107,7 +107,7 @@ def test_accuracies_weigh_beside_the_squared_error(task) -> None:
     # Least squares orders the one more often rightly than the slack allows, the other less often.
     assert weights[max(rates, key=rates.get)] < -0.01 < 0.01 < weights[min(rates, key=rates.get)]
     assert weights["0 > 0"] == weights["1 > 1"] == 0
-    assert "beside a squared error of weight 1" in str(training)
+    assert "the squared error has weight 1" in str(training)
     free = model.set_params(goal=None).fit(X, y).training_
     assert set(free.cell_weights.values()) == {0}
     assert "Final weight" not in str(free)

@@ -327,10 +327,10 @@ def test_sharpness_is_told_where_anyone_made_enough_judgments() -> None:
     few = draw_panel(rng, [3.0, 0.3, 1.0, 1.0], pairs=20)
     fit = barp(**few)
     assert fit.sharpness is None
-    assert any("nobody made enough judgments" in note for note in fit.notes)
+    assert any("Nobody made enough judgments" in note for note in fit.notes)
     same = barp(**few, sharpness="equal")
     assert fit.bias == pytest.approx(same.bias, rel=1e-5)
-    assert not any("nobody made enough judgments" in note for note in same.notes)
+    assert not any("Nobody made enough judgments" in note for note in same.notes)
     # One who judged often beside them can be told from the rest.
     often = draw_panel(rng, [1.0] * 5, pairs=400)
     kept = (often["evaluators"] == 0) | (np.arange(2000) % 400 < 20)
