@@ -44,6 +44,7 @@ NO_ROOM = (
     "Assumed: all evaluators are equally consistent. A given prior of scores, and biases that are "
     "not corrected or that depend on the score, do not allow a sharpness for each."
 )
+OF_EVALUATORS = "evaluator and item"
 
 
 class FittedFields(TypedDict):
@@ -105,7 +106,7 @@ def _model_fit_of(fitted: Fit, errors: Errors) -> ModelFit | None:
         return None
     several = fitted.objective.n_evaluators > 1
     return ModelFit(
-        of="evaluator and item" if several else "pair of items",
+        of=OF_EVALUATORS if several else "pair of items",
         statistic=found.z,
         p_value=found.p_value,
         spread=math.sqrt(found.variance),
@@ -122,6 +123,11 @@ def _words_on_fit(found: ModelFit | None, clusters: list[str]) -> Iterator[str]:
             f"together beyond scores and biases, as if by tastes with SD {found.spread:.2g}. "
             f"Errors allow for {allowed}; scores and biases come out somewhat too small."
         )
+        if found.of == OF_EVALUATORS and not clusters:
+            yield (
+                "All evaluators are taken to have equally strong tastes. One whose tastes are "
+                "stronger than the others' can be found to lean without leaning."
+            )
 
 
 def _effects(fitted: Fit, errors: Errors) -> tuple[Effect | None, Effect | None]:
