@@ -183,7 +183,7 @@ def test_a_table_without_evaluators_is_told_how_to_name_them(
         (["--reference", "x"], "reference group 'x'"),
         (["--model", "bt", "--uncorrected"], "it is about biases"),
         (["--model", "bt", "--score-dependent"], "it is about biases"),
-        (["--score-prior", "wide"], "'wide' is no number"),
+        (["--score-prior", "wide"], "'wide' is neither a number"),
         (["--model", "crowdbt", "--score-prior", "cross-validation"], "prior of scores cannot be"),
         (["--bias-prior", "0"], "prior of biases cannot be 0"),
         (["--model", "bt", "--evaluator", "judge"], "takes all who judged alike"),

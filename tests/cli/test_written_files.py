@@ -105,8 +105,10 @@ def test_the_system_may_refuse_in_the_middle_of_a_file(words: str) -> None:
     name = words.split()[-1]
     Path(name).write_text("old", encoding="utf-8")
     before = sorted(os.listdir())
+    # Python would cut off the bytecode of what it imports, which other tests then read.
     program = f"""
-import resource
+import resource, sys
+sys.dont_write_bytecode = True
 from comparity.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 main({words.split()!r})
