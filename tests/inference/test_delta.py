@@ -73,6 +73,29 @@ def test_influences_are_derivatives(order: int, counts: tuple[int, ...]) -> None
     assert _influence(share, order) == pytest.approx(gradient, abs=1e-5)
 
 
+def generalised_entropy(share: np.ndarray, order: int) -> float:
+    """Return the index of benefits 0, 1 and 2, by its definition."""
+    ratio = np.array([0.0, 1.0, 2.0]) / (share @ np.array([0.0, 1.0, 2.0]))
+    if order == 2:
+        return float(share @ (ratio**2 - 1)) / 2
+    return float(share @ (ratio * np.log(np.where(ratio > 0, ratio, 1.0))))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_interval_of_an_index_is_symmetric_in_its_logarithm(order: int) -> None:
+    counts = np.array([30.0, 50.0, 20.0])
+    share, step = counts / 100, 1e-6
+    index = generalised_entropy(share, order)
+    # The slope of the logarithm in each share, by finite differences; shares are multinomial.
+    slopes = [np.log(generalised_entropy(share + step * one, order)) for one in np.eye(3)]
+    slope = (np.array(slopes) - np.log(index)) / step
+    error = np.sqrt((share @ slope**2 - (share @ slope) ** 2) / 100)
+    low, high, _ = entropy_interval(counts, order, level=0.95)
+    assert np.log([low, high]) == pytest.approx(
+        np.log(index) + 1.959964 * error * np.array([-1, 1])
+    )
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_no_errors_leave_an_interval_that_starts_at_zero(order: int) -> None:
     low, high, _ = entropy_interval(np.array([0.0, 100.0, 0.0]), order, level=0.95)
