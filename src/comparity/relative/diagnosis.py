@@ -88,7 +88,7 @@ LINE = (
 ATTENUATED = (
     "DPD divides by the errors of the prediction on both sides, as a rule larger than the "
     "differences of two decisions about one subject: it is then nearer to zero than on the same "
-    "subjects, and the margin is the wider for it."
+    "subjects, so the margin is wider in effect."
 )
 IN_SAMPLE = (
     "Errors were taken on the decisions the model was fitted to, as in the paper: right for a "

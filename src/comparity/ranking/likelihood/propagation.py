@@ -88,7 +88,7 @@ def _invert(matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _tell_scores(pairs, sites, own, message, shift):  # type: ignore[no-untyped-def]
+def _fill_message(pairs, sites, own, message, shift):  # type: ignore[no-untyped-def]
     """Fill in what an evaluator's sites tell of scores; return what its log determinant loses."""
     n = len(shift)
     message[:], shift[:] = 0.0, 0.0
@@ -112,7 +112,7 @@ def _tell_scores(pairs, sites, own, message, shift):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _see(precision, shift, own, pairs, sites):  # type: ignore[no-untyped-def]
+def _seen_quality(precision, shift, own, pairs, sites):  # type: ignore[no-untyped-def]
     """Return covariance and mean of what an evaluator sees, from others' messages and its sites."""
     covariance = precision.copy()
     _invert(covariance)
@@ -151,7 +151,7 @@ def _propagate(blocks, pairs, bounds, own, sites, judged, state, places, shares)
     precision, shift, messages, shifts = state
     for b in range(len(own)):
         part = slice(blocks[b], blocks[b + 1])
-        _tell_scores(pairs[part], sites[part], own[b], messages[b], shifts[b])
+        _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
         precision += messages[b]
         shift += shifts[b]
     for _ in range(MOST_SWEEPS if len(pairs) > 1 else 0):
@@ -160,13 +160,13 @@ def _propagate(blocks, pairs, bounds, own, sites, judged, state, places, shares)
             part = slice(blocks[b], blocks[b + 1])
             precision -= messages[b]
             shift -= shifts[b]
-            covariance, mean = _see(precision, shift, own[b], pairs[part], sites[part])
+            covariance, mean = _seen_quality(precision, shift, own[b], pairs[part], sites[part])
             step = _settle_evaluator(
                 covariance, mean, pairs[part], bounds[blocks[b] :], sites[part],
                 judged, places, shares,
             )  # fmt: skip
             moved = max(moved, step)
-            _tell_scores(pairs[part], sites[part], own[b], messages[b], shifts[b])
+            _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
             precision += messages[b]
             shift += shifts[b]
         if moved < STILL:
@@ -224,7 +224,7 @@ def _integrate_lot(sd, n, blocks, pairs, bounds, tastes, sites, judged, slopes, 
     value, lost = 0.0, 2 * n * math.log(sd)
     for b in range(len(own)):
         part = slice(blocks[b], blocks[b + 1])
-        covariance, mean = _see(
+        covariance, mean = _seen_quality(
             precision - messages[b], shift - shifts[b], own[b], pairs[part], sites[part]
         )
         value += _integrate_evaluator(
@@ -232,11 +232,11 @@ def _integrate_lot(sd, n, blocks, pairs, bounds, tastes, sites, judged, slopes, 
             judged, slopes, (places, shares), is_all,
         )  # fmt: skip
         if is_all:
-            _tell_scores(pairs[part], sites[part], own[b], messages[b], shifts[b])
+            _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
             precision += messages[b]
             shift += shifts[b]
         else:
-            lost += _tell_scores(pairs[part], sites[part], own[b], messages[b], shifts[b])
+            lost += _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
     lost += _invert(precision)
     means[:] = precision @ shift
     if not is_all:
