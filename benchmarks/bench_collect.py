@@ -17,8 +17,9 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -111,19 +112,26 @@ def measure(name: str, address: str, judges: int, seconds: float) -> list[str]:
     ]
 
 
+Lend = Callable[[], AbstractContextManager[str]]
+
+
 @contextmanager
-def databases() -> Iterator[dict[str, object]]:
-    """Yield what makes an address of each database that there is."""
+def lend_file() -> Iterator[str]:
+    """Lend the address of a new file."""
     with tempfile.TemporaryDirectory() as folder:
-        numbers = iter(range(100))
-        found = {"SQLite": lambda: str(Path(folder) / f"study{next(numbers)}.db")}
-        if reason := why_not():
-            print(f"PostgreSQL left out: {reason}")
-            yield found
-            return
-        # Commits wait for the disk, as they do in a study.
-        with running_cluster(fsync=True) as cluster:
-            yield {**found, "PostgreSQL": cluster.new_database}
+        yield str(Path(folder) / "study.db")
+
+
+@contextmanager
+def databases() -> Iterator[dict[str, Lend]]:
+    """Yield what lends an address of each kind of database that there is."""
+    if reason := why_not():
+        print(f"PostgreSQL left out: {reason}")
+        yield {"SQLite": lend_file}
+        return
+    # Commits wait for the disk, as they do in a study.
+    with running_cluster(fsync=True) as cluster:
+        yield {"SQLite": lend_file, "PostgreSQL": cluster.empty_database}
 
 
 def main() -> None:
@@ -133,11 +141,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15)
     asked = parser.parse_args()
     with databases() as found:
-        rows = [
-            measure(name, new_address(), judges, asked.seconds)  # type: ignore[operator]
-            for judges in asked.judges
-            for name, new_address in found.items()
-        ]
+        rows = []
+        for judges, (name, lend) in product(asked.judges, found.items()):
+            with lend() as address:
+                rows.append(measure(name, address, judges, asked.seconds))
     header = ["database", "judges", "judgments", "per second", "answer p50 ms", "p99"]
     header += ["next pair p50 ms", "p99", "server CPU ms each"]
     show("Judgments over HTTP", header, rows, "Loopback, no pause between answers.")
