@@ -158,26 +158,32 @@ class ItemRoles:
         one_group = items.value is not None
         group = np.zeros(len(items), dtype=np.int64) if one_group else items.group
         self.rows = [np.flatnonzero(group == code) for code in range(len(items.groups) + 1)]
+        # Taken once: every cell asks for the labels of two groups.
+        self.labels = [items.label[rows] for rows in self.rows]
 
     def smallest(self, cell: Cell) -> int:
         """Return the number of items in the scarcer role; no name stands for any group.
 
         Weighted items count as many as would be as good if they weighed alike.
         """
-        above, below = (self._rows_of(group) for group in cell)
-        lowest = self._extremes(below, np.minimum, np.inf)
-        highest = self._extremes(above, np.maximum, -np.inf)
-        label = self.items.label
-        better = above[label[above] > self._of_query(lowest, above)]
-        worse = below[label[below] < self._of_query(highest, below)]
-        return min(self._worth(better), self._worth(worse))
+        (above, labels_above), (below, labels_below) = (self._items_of(group) for group in cell)
+        lowest = self._extremes(below, labels_below, np.minimum, np.inf)
+        highest = self._extremes(above, labels_above, np.maximum, -np.inf)
+        better = labels_above > self._of_query(lowest, above)
+        worse = labels_below < self._of_query(highest, below)
+        return min(self._worth(above, better), self._worth(below, worse))
 
-    def _rows_of(self, group: str) -> NDArray[np.int64]:
-        return self.rows[self.code[group]] if group else np.concatenate(self.rows)
+    def _items_of(self, group: str) -> tuple[NDArray[np.int64], Matrix]:
+        """Return rows and labels of the items of a group, or of all."""
+        if group:
+            return self.rows[self.code[group]], self.labels[self.code[group]]
+        return np.concatenate(self.rows), np.concatenate(self.labels)
 
-    def _extremes(self, rows: NDArray[np.int64], of: np.ufunc, start: float) -> Matrix:
+    def _extremes(
+        self, rows: NDArray[np.int64], label: Matrix, of: np.ufunc, start: float
+    ) -> Matrix:
         """Return the smallest or the largest label of some items, in each query."""
-        label, query = self.items.label[rows], self.items.query
+        query = self.items.query
         if query is None:
             return np.array([of.reduce(label, initial=start)])
         found = np.full(int(query.max(initial=0)) + 1, start)
@@ -188,10 +194,11 @@ class ItemRoles:
         query = self.items.query
         return extremes if query is None else extremes[query[rows]]
 
-    def _worth(self, rows: NDArray[np.int64]) -> int:
-        if self.items.weight is None or not len(rows):
-            return len(rows)
-        weight = self.items.weight[rows]
+    def _worth(self, rows: NDArray[np.int64], chosen: NDArray[np.bool_]) -> int:
+        n = int(np.count_nonzero(chosen))
+        if self.items.weight is None or not n:
+            return n
+        weight = self.items.weight[rows[chosen]]
         return int(round(float(weight.sum() ** 2 / (weight**2).sum()), 6))
 
 
