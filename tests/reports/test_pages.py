@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.cli.options import as_json_text
 from comparity.errors import ComparityError, ForeignResultError
 from comparity.gate.check import GateResult
 from comparity.ranking.rank import RankedPanel
@@ -119,7 +118,7 @@ def test_what_would_break_the_page_is_refused(
 def test_json_read_back_and_printed_again_is_the_same(printer: Printer, name: str) -> None:
     printed = printer(name)
     first = next(iter(read_results([printed.path]).values()))
-    assert json.loads(as_json_text(first)) == printed.content
+    assert json.loads(first.to_json()) == printed.content
     assert printed.terminal.startswith(as_text(first).rstrip("\n"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 from comparity import bradley_terry, separation
@@ -21,3 +22,13 @@ def test_rows_are_written_as_csv(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert [row["item"] for row in rows] == ["b, c", "a"]
     assert float(rows[0]["score"]) == ranking.rows()[0]["score"]
+
+
+def test_json_is_indented_where_it_can_be_read_and_the_same_where_it_is_not() -> None:
+    few = bradley_terry([[0, 1]])
+    assert few.to_json().count("\n") > 10
+    chain = [[item, item + 1] for item in range(12_000)]
+    many = bradley_terry(chain)
+    assert "\n" not in many.to_json()
+    for ranking in (few, many):
+        assert json.loads(ranking.to_json()) == ranking.to_dict()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import sys
@@ -378,7 +377,7 @@ def deliver(
     """
     # Exact intervals of many small groups are worked out only now.
     with show_progress("putting the result together"):
-        text = as_json_text(result) + "\n" if as_json else _terminal_text(result, more)
+        text = result.to_json() + "\n" if as_json else _terminal_text(result, more)
         if html is not None:
             from comparity.reports.page import page
 
@@ -393,8 +392,3 @@ def _terminal_text(result: Result, more: Mapping[str, Result] | None) -> str:
     from comparity.reports.terminal import render
 
     return render(result, *(more or {}).values())
-
-
-def as_json_text(result: Result) -> str:
-    """Return the content of a result as JSON."""
-    return json.dumps(result.to_dict(), indent=2, allow_nan=False)

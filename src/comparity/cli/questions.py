@@ -13,7 +13,6 @@ from comparity.cli.options import (
     INPUT_FILE,
     OUTPUT_FILE,
     Command,
-    as_json_text,
     choice_options,
     combine,
     command,
@@ -311,7 +310,7 @@ def gate(
             write_text(path, text(result))
             click.echo(f"wrote {path}", err=True)
     if bundle is not None:
-        contents = {"gate": as_json_text(result).encode()}
+        contents = {"gate": result.to_json().encode()}
         extra = {"policy.toml": policy}
         put_in_bundle(bundle, shown, contents, extra=extra, cover=cover, title=title)
     deliver(result, as_json=as_json, html=None)

@@ -13,7 +13,6 @@ import click
 
 from comparity.cli.options import (
     OUTPUT_FILE,
-    as_json_text,
     choice_options,
     deliver,
     example_text,
@@ -239,7 +238,7 @@ def demo(
     run, story = _run_steps(directory, quiet=as_json, **choices)
     results = {"story": story, **run.results}
     for name, result in results.items():
-        write_text(directory / f"{name}.json", as_json_text(result))
+        write_text(directory / f"{name}.json", result.to_json())
     from comparity.reports.page import page
 
     named = {

@@ -55,7 +55,7 @@ def ratio_intervals(
     covariance with the logarithm of the denominator, and the variance of that.
     """
     square = _quantile(errors, level, anytime=anytime) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         bend = 1 - square * variances
         middle = square * covariances / bend
         half = np.sqrt(middle**2 + square * errors**2 / bend)

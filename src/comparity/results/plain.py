@@ -31,6 +31,8 @@ import numpy as np
 UNWRITTEN = {"written": False}
 INLINE = {"inline": True}
 INFINITE = {math.inf: "inf", -math.inf: "-inf"}
+PLAIN = frozenset({bool, int, str, type(None)})
+"""Types whose values JSON holds as they are."""
 
 
 def as_plain(value: Any) -> Any:
@@ -54,11 +56,19 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return as_plain(value._asdict())
     if isinstance(value, Mapping):
-        return {str(name): as_plain(one) for name, one in value.items()}
+        return {
+            # Most of a million rows are such numbers and names: calls would take most of the time.
+            str(name): one
+            if type(one) in PLAIN or (type(one) is float and -math.inf < one < math.inf)
+            else as_plain(one)
+            for name, one in value.items()
+        }
     if isinstance(value, Set):
         return [as_plain(one) for one in sorted(value)]
     if isinstance(value, tuple | list):
-        return [as_plain(one) for one in value]
+        # Names of a million items: looked at once, not one by one.
+        is_plain = PLAIN.issuperset(map(type, value))
+        return [*value] if is_plain else [as_plain(one) for one in value]
     raise TypeError(f"{type(value).__name__} cannot be written as plain data")
 
 
@@ -73,20 +83,26 @@ def _plain_kind(whole: Any) -> dict[str, Any]:
     return {"kind": whole.KIND, "version": whole.VERSION} if hasattr(whole, "KIND") else {}
 
 
-def _plain_fields(whole: Any) -> dict[str, Any]:
+def _plain_fields(whole: Any, besides: Set[str] = frozenset()) -> dict[str, Any]:
+    """Return the fields of an answer by name, and what is derived from it but for `besides`."""
+    derived = {
+        name: source
+        for name, source in getattr(whole, "DERIVED", {}).items()
+        if name not in besides
+    }
     found: dict[str, Any] = {}
     for one in fields(whole):
         if one.metadata.get("inline"):
             # What the whole says by the same name comes after it, and stands.
             part = getattr(whole, one.name)
-            found = _plain_fields(part) | found
+            found = _plain_fields(part, besides | derived.keys()) | found
             if "kind" in one.metadata:
                 found[one.metadata["kind"]] = part.KIND
         elif one.metadata.get("written", True):
             found[one.metadata.get("name", one.name)] = as_plain(getattr(whole, one.name))
-    for name, source in getattr(whole, "DERIVED", {}).items():
-        derived = attrgetter(source)(whole)
-        found[name] = as_plain(derived() if callable(derived) else derived)
+    for name, source in derived.items():
+        value = attrgetter(source)(whole)
+        found[name] = as_plain(value() if callable(value) else value)
     return found
 
 

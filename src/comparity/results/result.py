@@ -5,6 +5,7 @@ The three words for a finding are here, too; :mod:`comparity.results.judging` de
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -31,6 +32,9 @@ UNDECIDED = "undecided"
 
 EXIT_STATUS = {WITHIN: 0, VIOLATED: 1, UNDECIDED: 3}
 """What a command returns to the shell; 2 is bad input."""
+
+MOST_READ = 10_000
+"""Rows of the longest list in a JSON that somebody may read."""
 
 Engine = Literal["pandas", "polars", "pyarrow"]
 ENGINES: tuple[Engine, ...] = ("pandas", "polars", "pyarrow")
@@ -116,6 +120,15 @@ class Result(ABC):
         """Return the answer as plain data, ready for JSON; :meth:`from_dict` reads it back."""
         plain: dict[str, Any] = as_plain(self)
         return plain
+
+    def to_json(self) -> str:
+        """Return the answer as JSON, indented where it is short enough to be read.
+
+        A ranking of a million items is not: on one line it is written six times as fast.
+        """
+        content = self.to_dict()
+        longest = max((len(one) for one in content.values() if isinstance(one, list)), default=0)
+        return json.dumps(content, indent=2 if longest <= MOST_READ else None, allow_nan=False)
 
     @classmethod
     def kind_named(cls, kind: object) -> type[Self]:
