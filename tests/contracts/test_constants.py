@@ -114,7 +114,7 @@ NOT_DECIDING = {
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
         relative.section.REMARKED relative.section.SIGNED results.judging.FEW_CLUSTERS
-        comparative.state.MOST_SHOWN
+        comparative.state.MOST_SHOWN results.result.MOST_READ
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
