@@ -58,6 +58,9 @@ WORLDS = {
     "a sharp judge with own opinions, 200": replace(
         UNEQUAL, prompts=200, sharpness=(2.0, 2.0, 1.5), taste=(0.0, 1.0, 0.5)
     ),
+    "one judgment of each prompt, own opinions": replace(
+        PAIR, prompts=1000, both_orders=False, sharpness=(2.0, 2.0, 1.5), taste=(0.0, 1.0, 0.5)
+    ),
     "own opinions, own family, unequal answerers": Panel(
         **{"prompts": 60, "answers": 4, "pairs": 3, "both_orders": True, "worth": 1.0},
         **{"sharpness": (2.0, 0.8, 1.5), "lean": (0.0, 0.0, 0.3), "seat": (0.0, 0.3, 0.0)},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,3 +155,15 @@ def test_families_can_be_named() -> None:
     assert "answers of Acme" in {one.toward for one in audit.leans}
     with pytest.raises(OptionError, match="my-"):
         audit_judges(rows, families=("Acme",))
+
+
+def test_opinions_are_told_only_of_judges_who_judged_prompts_again() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 2, "pairs": 1, "sharpness": (2.0, 1.5)},
+        **{"lean": (0.0, 0.0), "seat": (0.0, 0.0)},
+    )
+    once = find_leans(draw(panel, np.random.default_rng(0)))
+    twice = find_leans(draw(replace(panel, both_orders=True), np.random.default_rng(0)))
+    assert [math.isnan(one.taste) for one in once.sharpness] == [False, True]
+    assert [math.isnan(one.taste) for one in twice.sharpness] == [False, False]
+    assert once.sharpness[0].judge == "people"

@@ -173,8 +173,9 @@ def _sharpness_grid(audit: JudgesAudit) -> Grid:
     better = "the right one" if truth else "the better one, if it is better by one SD"
     header = ("judge", "times", "interval", "own opinions, in SDs of quality")
     rows = (
-        (clip(one.judge), *_hundreds(one.picks, one.interval), f"{one.taste:.1f}")
+        (clip(one.judge), *_hundreds(one.picks, one.interval), shown.replace("nan", MISSING))
         for one in sorted(audit.sharpness, key=lambda one: -one.picks)
+        for shown in [f"{one.taste:.1f}"]
     )
     return Grid(
         title=f"How sharp judges are: of 100 pairs, what else being equal, they pick {better}",

@@ -84,7 +84,8 @@ class JudgeSharpness:
     interval : Interval
     taste : float
         SD of the judge's own opinions of answers, in SDs of quality: what it is consistent in that
-        others do not share. 0 for people, who define quality; ``nan`` with a right verdict.
+        others do not share. 0 for people, who define quality; ``nan`` with a right verdict, and
+        for a judge with one judgment of each prompt.
     """
 
     judge: str
@@ -191,12 +192,22 @@ class QualityPanel(NamedTuple):
         """Whose opinions differ from quality, and how.
 
         Quality is what people find, who judge it together. Two judges without people tell only how
-        much both of them together differ from it.
+        much both of them together differ from it. Of a judge who gave one judgment of each prompt
+        opinions cannot be told from chance; it has no taste here, and is as much less sharp.
         """
-        judges = len(self.names) - self.has_people
-        is_shared = judges == 2 and not self.has_people
-        own = np.zeros(judges, np.int64) if is_shared else np.arange(judges)
-        return np.append(NO_TASTE, own) if self.has_people else own
+        has_taste = self._judged_again >= FEWEST_PROMPTS
+        if self.has_people:
+            has_taste[self.names.index(PEOPLE)] = False
+        elif len(self.names) == 2:
+            return np.full(2, 0 if has_taste.any() else NO_TASTE)
+        return np.where(has_taste, np.cumsum(has_taste) - 1, NO_TASTE)
+
+    @property
+    def _judged_again(self) -> Codes:
+        """Return on how many prompts each gave several judgments."""
+        n = len(self.log.prompts)
+        cells, times = np.unique(self.judge * n + self.log.prompt, return_counts=True)
+        return np.bincount(cells[times > 1] // n, minlength=len(self.names))
 
     @property
     def has_people(self) -> bool:
@@ -335,7 +346,8 @@ def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator
         )
         low, high, _ = one.pivot.interval(level)
         interval = Interval(low + 0.5, high + 0.5, level)
-        taste = float(np.append(fitted.tastes, 0.0)[panel.tastes[k]])
+        without = 0.0 if name == PEOPLE else math.nan
+        taste = float(np.append(fitted.tastes, without)[panel.tastes[k]])
         yield JudgeSharpness(judge=name, picks=one.wins, interval=interval, taste=taste)
 
 

@@ -39,9 +39,10 @@ from comparity.ranking.likelihood.lot_likelihood import LotLikelihood, Lots
 
 Floats = NDArray[np.float64]
 
-NEAR, THERE, SLACK = 0.02, 1e-6, 1e-3
+NEAR, THERE, SLACK = 0.02, 1e-4, 1e-3
 """Expected gain in log-likelihood at which a search turns to the curvature, and at which it ends (a
-thousandth of a standard error from the maximum); and a loss that may be rounding in integrals."""
+seventieth of a standard error from the maximum; integrals that come to rest within `STILL` tell no
+less than that of a taste near zero); and a loss that may be rounding in integrals."""
 MOST_STEPS, MOST_CURVATURES, STEPS_EACH, HALVINGS = 40, 4, 8, 10
 """Steps on the way, curvatures worked out and steps by each of them, and halvings of a step."""
 FAR = 10.0

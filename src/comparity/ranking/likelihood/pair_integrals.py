@@ -28,21 +28,28 @@ LARGE = 1e200
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def curves(margin, tied, log_tie):  # type: ignore[no-untyped-def]
-    """Return the log-probability of a judgment, its slopes in margin and log tie, its curvature."""
+def _log_probability(margin, tied, log_tie):  # type: ignore[no-untyped-def]
+    """Return the log-probability of a judgment where its evaluator has ties."""
+    half = margin / 2
+    peak = max(abs(half), log_tie)
+    total = math.exp(half - peak) + math.exp(-half - peak) + math.exp(log_tie - peak)
+    return (log_tie if tied else half) - peak - math.log(total)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slopes_of(margin, tied, log_tie):  # type: ignore[no-untyped-def]
+    """Return slopes of a log-probability in margin and log tie, and its curvature in margin."""
     if log_tie == -np.inf:
         small = math.exp(-abs(margin))
         lost = (small if margin > 0 else 1.0) / (1 + small)
-        return min(margin, 0.0) - math.log1p(small), lost, 0.0, lost * (1 - lost)
+        return lost, 0.0, lost * (1 - lost)
     half = margin / 2
     peak = max(abs(half), log_tie)
     win, lose, tie = math.exp(half - peak), math.exp(-half - peak), math.exp(log_tie - peak)
     total = win + lose + tie
     lean = (win - lose) / (2 * total)
-    reached = log_tie if tied else half
     bend = (win + lose) / (4 * total) - lean * lean
-    value = reached - peak - math.log(total)
-    return value, (0.0 if tied else 0.5) - lean, (1.0 if tied else 0.0) - tie / total, bend
+    return (0.0 if tied else 0.5) - lean, (1.0 if tied else 0.0) - tie / total, bend
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -55,9 +62,9 @@ def _find_mode(start, mean, variance, first, last, load, offset, tied, log_tie):
     for _ in range(MOST_STEPS):
         slope, bend = (mean - place) / variance, 1 / variance
         for r in range(first, last):
-            found = curves(load[r] * place + offset[r], tied[r], log_tie[r])
-            slope += load[r] * found[1]
-            bend += load[r] * load[r] * found[3]
+            pull, _, curvature = slopes_of(load[r] * place + offset[r], tied[r], log_tie[r])
+            slope += load[r] * pull
+            bend += load[r] * load[r] * curvature
         if slope > 0:
             low = place
         else:
@@ -82,7 +89,7 @@ def _sum_logs(u, first, last, load, offset, tied, log_tie):  # type: ignore[no-u
             if product > LARGE:
                 value, product = value - math.log(product), 1.0
         else:
-            value += curves(margin, tied[r], log_tie[r])[0]
+            value += _log_probability(margin, tied[r], log_tie[r])
     return value - math.log(product)
 
 
@@ -128,7 +135,7 @@ def sum_curves(first, last, load, offset, tied, log_tie, places, shares, means):
         means[r] = 0.0
         for q in range(len(places)):
             u, share = places[q], shares[q]
-            _, slope, tie, bend = curves(load[r] * u + offset[r], tied[r], log_tie[r])
+            slope, tie, bend = slopes_of(load[r] * u + offset[r], tied[r], log_tie[r])
             means[r, 0] += share * slope
             means[r, 1] += share * slope * u
             means[r, 2] += share * tie
