@@ -59,7 +59,7 @@ WORLDS = {
         UNEQUAL, prompts=200, sharpness=(2.0, 2.0, 1.5), taste=(0.0, 1.0, 0.5)
     ),
     "one judgment of each prompt, own opinions": replace(
-        PAIR, prompts=1000, both_orders=False, sharpness=(2.0, 2.0, 1.5), taste=(0.0, 1.0, 0.5)
+        PAIR, prompts=1000, both_orders=False, sharpness=(2.0, 2.0, 1.5), taste=(0.0, 0.5, 0.5)
     ),
     "own opinions, own family, unequal answerers": Panel(
         **{"prompts": 60, "answers": 4, "pairs": 3, "both_orders": True, "worth": 1.0},

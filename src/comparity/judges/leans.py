@@ -193,7 +193,7 @@ class QualityPanel(NamedTuple):
 
         Quality is what people find, who judge it together. Two judges without people tell only how
         much both of them together differ from it. Of a judge who gave one judgment of each prompt
-        opinions cannot be told from chance; it has no taste here, and is as much less sharp.
+        opinions cannot be told from chance: it has no taste here, and is as much less sharp.
         """
         has_taste = self._judged_again >= FEWEST_PROMPTS
         if self.has_people:
