@@ -16,7 +16,7 @@ from comparity import audit_judges
 from comparity.errors import OptionError
 from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answerers import LONGER
-from comparity.judges.leans import NOT_CONVERGED, find_leans
+from comparity.judges.leans import JUDGED_ONCE, NOT_CONVERGED, find_leans
 from comparity.judges.wins import SEAT
 from comparity.results.result import read_result
 from tests.judges.panels import Panel, draw
@@ -167,3 +167,5 @@ def test_opinions_are_told_only_of_judges_who_judged_prompts_again() -> None:
     assert [math.isnan(one.taste) for one in once.sharpness] == [False, True]
     assert [math.isnan(one.taste) for one in twice.sharpness] == [False, False]
     assert once.sharpness[0].judge == "people"
+    assert JUDGED_ONCE.format("j1") in once.notes
+    assert not any("One judgment of each prompt" in note for note in twice.notes)

@@ -51,6 +51,7 @@ from comparity.judges.wins import (
     tell_leans,
 )
 from comparity.ranking.connectivity import explains_seats
+from comparity.ranking.items import list_first
 from comparity.ranking.likelihood.lot_likelihood import NO_TASTE, Lots
 from comparity.ranking.lots import LotFit, fit_lots
 
@@ -67,6 +68,12 @@ MOST_JUDGMENTS = 20_000
 NOT_CONVERGED = (
     "The fit of leans did not converge: leans, sharpness and quality without leans may be off. "
     "Judgments of more prompts help."
+)
+
+JUDGED_ONCE = (
+    "One judgment of each prompt by {}: opinions of their own cannot be told from chance. A judge "
+    "with strong opinions may then seem to lean by one or two wins of 100. Both orders of each "
+    "pair tell the two apart."
 )
 
 
@@ -164,6 +171,8 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
         return LeanFindings(notes=notes)
     fitted = _fit_quality(panel, answers, numbers)
     notes += () if fitted.converged else (NOT_CONVERGED,)
+    if once := panel.judged_once:
+        notes += (JUDGED_ONCE.format(list_first(once)),)
     zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
@@ -201,6 +210,12 @@ class QualityPanel(NamedTuple):
         elif len(self.names) == 2:
             return np.full(2, 0 if has_taste.any() else NO_TASTE)
         return np.where(has_taste, np.cumsum(has_taste) - 1, NO_TASTE)
+
+    @property
+    def judged_once(self) -> list[str]:
+        """Who, other than people, has no taste here."""
+        of = zip(self.names, self.tastes.tolist(), strict=True)
+        return [name for name, taste in of if taste == NO_TASTE and name != PEOPLE]
 
     @property
     def _judged_again(self) -> Codes:
