@@ -102,7 +102,7 @@ async function byKey(outcome, page) {
   }
   return page.keyboard.press("Enter");
 }
-const target = (outcome) => (outcome === "main" ? ".main" : `${PAIR} button[value=${outcome}]`);
+const target = (outcome) => (outcome === "main" ? ".main" : `${PAIR} button[value="${outcome}"]`);
 const byTouch = (outcome, page) => page.locator(target(outcome)).tap();
 const byMouse = (outcome, page) => page.locator(target(outcome)).click();
 
@@ -128,7 +128,8 @@ const SCREENS = {
   "dark-wide": { colorScheme: "dark", viewport: { width: 1200, height: 800 } },
   "light-phone": { colorScheme: "light", ...PHONE },
   "dark-phone": { colorScheme: "dark", ...PHONE },
-  "light-small": { colorScheme: "light", viewport: { width: 320, height: 568 } },
+  "light-360": { colorScheme: "light", viewport: { width: 360, height: 740 } },
+  "light-320": { colorScheme: "light", viewport: { width: 320, height: 568 } },
 };
 
 async function logIn(page) {
@@ -162,7 +163,7 @@ const SCENARIOS = {
         const outcome = OUTCOMES[answers.length % OUTCOMES.length];
         const texts = await page.locator(".item .text").allTextContents();
         const isPractice = (await page.locator(".pair").getAttribute("data-kind")) === "practice";
-        await page.locator(`button[value=${outcome}]`).click();
+        await page.locator(`button[value="${outcome}"]`).click();
         const [left, right] = texts.map((one) => one.trim());
         if (!isPractice) answers.push({ left, right, outcome });
       } else if ((await page.locator(".code").count()) || !(await page.locator(".main").count())) break;
@@ -368,6 +369,28 @@ const SCENARIOS = {
       await page.screenshot({ path: join(pictures, `${name}.png`) });
     }
     return {};
+  },
+  // What raters see and pairs do not show: the scale, and the questions at the end.
+  async "rating pages"() {
+    const seen = {};
+    for (const [name, options] of Object.entries(SCREENS)) {
+      const [context, page] = await open(options);
+      const look = async (what) => {
+        await page.waitForTimeout(250);
+        seen[`${what} ${name}`] = await axe(page);
+        if (pictures) await page.screenshot({ path: join(pictures, `${what}-${name}.png`) });
+      };
+      await page.goto(`${address}/join`);
+      await leave(page, () => byMouse("main", page));
+      await look("rating");
+      for (let pair; (pair = await shown(page)); ) {
+        await byMouse("2", page);
+        await changed(page, pair);
+      }
+      await look("questionnaire");
+      await context.close();
+    }
+    return seen;
   },
   // Every page on every screen, by a judge who goes through the study once.
   async pages() {

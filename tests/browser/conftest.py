@@ -14,7 +14,7 @@ import pytest
 HERE = Path(__file__).parent
 PACKAGES = ("axe-core@4.14.0", "playwright-core@1.65.0", "vnu-jar@26.9.27")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "comparity-tests" / "npm"
-SCREENS = ("light-wide", "light-phone", "dark-wide", "dark-phone")
+SCREENS = ("light-wide", "light-phone", "light-360", "light-320", "dark-wide", "dark-phone")
 # Seconds. The slowest page takes 15 on an idle machine, and a machine is not always idle.
 FETCHING, CHECKING, ONE_PAGE = 600, 300, 120
 

@@ -14,6 +14,8 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
 // An A4 page within margins of 1 cm, in CSS pixels.
 const PAPER = { width: 718, height: 1047 };
 const SCREENS = { wide: { width: 1200, height: 900 }, phone: { width: 390, height: 844 } };
+// Small phones: colours are those of the phone above, so one scheme is enough.
+const SMALL = { 360: { width: 360, height: 740 }, 320: { width: 320, height: 568 } };
 const ARGUMENTS =
   "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
@@ -39,7 +41,7 @@ async function check(page, screen) {
   );
 }
 
-async function look(context, path, colours) {
+async function look(context, path, colours, screens) {
   const page = await context.newPage();
   const own = pathToFileURL(path).href;
   const seen = {};
@@ -47,7 +49,7 @@ async function look(context, path, colours) {
   page.on("request", (request) => asked.push(request.url()));
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => said.push(String(error)));
-  for (const [screen, viewport] of Object.entries(SCREENS)) {
+  for (const [screen, viewport] of Object.entries(screens)) {
     const name = `${colours}-${screen}`;
     [asked, said] = [[], []];
     await page.setViewportSize(viewport);
@@ -105,8 +107,8 @@ const light = await browser.newContext({ colorScheme: "light" });
 const dark = await browser.newContext({ colorScheme: "dark" });
 
 async function everything(path) {
-  const seen = { ...(await look(light, path, "light")), ...(await look(dark, path, "dark")) };
-  return { ...seen, print: await print(light, path) };
+  const seen = await look(light, path, "light", { ...SCREENS, ...SMALL });
+  return { ...seen, ...(await look(dark, path, "dark", SCREENS)), print: await print(light, path) };
 }
 
 const results = {};

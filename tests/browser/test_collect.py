@@ -171,10 +171,26 @@ def test_every_page_is_without_barriers_and_has_large_targets(
         "pages", texts=texts, kind="markdown", open_link=True, judges=8, language=language
     )
     seen = session.result
-    assert len(seen) == 5 * 13
+    assert len(seen) == 6 * 13
     wrong = {name: one["violations"] for name, one in seen.items() if one["violations"]}
     assert wrong == {}
     assert {name: one["small"] for name, one in seen.items() if one["small"]} == {}
     assert {name: one["overflow"] for name, one in seen.items() if one["overflow"]} == {}
     assert min(len(one["passes"]) for one in seen.values()) > 12
     assert session.foreign == []
+
+
+@pytest.mark.parametrize("scale", [7, 8, 9])
+def test_scales_and_questionnaires_fit_small_screens_with_large_targets(
+    browse: Browse, scale: int
+) -> None:
+    choices = {"consent": "", "instructions": "", "checks": (), "practices": 0, "break_every": 0}
+    rated = {"task": "rate", "rating_question": "How good is it?", "scale": scale, "each": 2}
+    session = browse(
+        "rating pages", **choices, **rated, questionnaire=True, open_link=True, judges=8
+    )
+    seen = session.result
+    assert len(seen) == 6 * 2
+    assert {name: one["violations"] for name, one in seen.items() if one["violations"]} == {}
+    assert {name: one["small"] for name, one in seen.items() if one["small"]} == {}
+    assert {name: one["overflow"] for name, one in seen.items() if one["overflow"]} == {}

@@ -68,7 +68,7 @@ def test_the_dashboard_has_no_barriers_and_large_targets(
     with open_store(path) as store:
         fill(store, 800, judges=12, gap=0.3)
     seen = play("dashboard pages", path)["result"]
-    assert len(seen) == 5 * 2 + 2
+    assert len(seen) == 6 * 2 + 2
     assert {name: one["violations"] for name, one in seen.items() if one["violations"]} == {}
     assert {name: one["small"] for name, one in seen.items() if one["small"]} == {}
     assert {name: one["overflow"] for name, one in seen.items() if one["overflow"]} == {}
