@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from comparity.collect.rendering import fill_in
 from comparity.collect.status import ATTENTION, CONSISTENCY, SIDE, SPEED
 from comparity.reports.charts import Axis, axis_around, axis_between
+from comparity.reports.statements import POINTS, compared_sides
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
 if TYPE_CHECKING:
@@ -103,12 +104,30 @@ def _test(test: JudgedGap, told: Words) -> dict[str, Any]:
 
 
 def _gaps_found(audit: Audit, told: Words) -> Iterator[str]:
-    """Say in points how large each gap is that was found."""
+    """Say in points how large each gap is that was found, after the two rates if it has them."""
     for test in audit.tests[:MOST_TESTS]:
         if test.finding == VIOLATED:
-            points = (f"{100 * one:.0f}" for one in (test.gap, *test.deciding_interval[:2]))
-            named = dict(zip(("gap", "low", "high"), points, strict=True))
-            yield fill_in(told["gap_points"], null=test.null, **named)
+            digits = POINTS.digits(test, audit.margin)
+            rates = _rates(audit, test, digits)
+            # The rates tell the direction, so that the gap needs no sign.
+            sign = -1 if rates and test.gap < 0 else 1
+            low, high = sorted(sign * one for one in test.deciding_interval[:2])
+            numbers = {"gap": sign * test.gap, "low": low, "high": high}
+            points = {name: POINTS.text(one, digits) for name, one in numbers.items()}
+            form = told["gap_rates" if rates else "gap_points"]
+            yield fill_in(form, null=test.null, **rates, **points)
+
+
+def _rates(audit: Audit, test: JudgedGap, digits: int) -> dict[str, str]:
+    """Return the two rates and kinds of pairs that a test compares; nothing for anything else."""
+    found: dict[str, str] = {}
+    for prefix, side in zip(("", "other_"), compared_sides(audit, test) or (), strict=False):
+        better, between, worse = side.name.partition(" > ")
+        if not between or " > " in worse:
+            return {}
+        rate = POINTS.text(side.estimate.rate, digits)
+        found |= {f"{prefix}better": better, f"{prefix}worse": worse, f"{prefix}rate": rate}
+    return found
 
 
 def _judgments_needed(test: JudgedGap, told: Words) -> str:
