@@ -27,12 +27,11 @@ import sqlalchemy as sa
 
 from comparity.collect import schema
 from comparity.collect.database import counts_file, is_postgresql
-from comparity.collect.new_judgments import JUDGED, Counted, select_new
+from comparity.collect.new_judgments import JUDGED, Counted, code_judgments, select_new
 from comparity.collect.store import Store
 from comparity.comparative.judge import audit_counts
 from comparity.comparative.options import ComparativeOptions
 from comparity.comparative.state import OpenState
-from comparity.comparative.state_rows import CodedJudgments
 from comparity.comparative.state_tables import (
     MOST_NUMBERS,
     TABLES,
@@ -62,8 +61,11 @@ CREATE TABLE item_use (item INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 """
 PATIENCE = 30.0
 """Seconds to wait for another process that counts."""
-FEWEST_AT_ONCE, MOST_AT_ONCE, STEPS = 25, 20_000, 60
-"""Judgments that are counted between two looks; so many looks where a study is counted at first."""
+FEWEST_AT_ONCE, MOST_AT_ONCE, LOOKS = 25, 2_000, 60
+"""Judgments that are counted at once, few enough for a page to wait for; and so many looks where a
+study is counted at first."""
+CACHED = 64
+"""Megabytes of the file that are held in memory: new judgments are all over it."""
 GAP_SECONDS = 120.0
 """How long a number that is missing may still belong to a judgment that is being written."""
 
@@ -149,17 +151,20 @@ class KeptCounts:
             _count_pairs(file, study)
             state = _state_of(file, self.options, self.store.study.sensitive)
             end = time.monotonic() + budget
-            is_complete = False
+            is_complete, timed = False, set[int]()
             while not is_complete:
-                is_complete = self._count_step(file, study, state)
+                is_complete = self._count_step(file, study, state, timed)
                 if time.monotonic() > end:
                     break
+            # All times of a judge are read for it, so that it is done once.
+            _set_medians(file, timed)
             return _study_counts(file, state, is_complete=is_complete)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one update, which happens as a whole or not at all."""
         with closing(sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)) as file:
+            file.execute(f"PRAGMA cache_size = {-1000 * CACHED}")
             file.execute("BEGIN IMMEDIATE")
             yield file
             file.execute("COMMIT")
@@ -194,7 +199,11 @@ class KeptCounts:
             _insert_items(file, study, self.store.study.sensitive)
 
     def _count_step(
-        self, file: sqlite3.Connection, study: sa.Connection, state: OpenState | None
+        self,
+        file: sqlite3.Connection,
+        study: sa.Connection,
+        state: OpenState | None,
+        timed: set[int],
     ) -> bool:
         """Count some judgments, and look; return whether these were the last."""
         counted = _fact(file, "counted")
@@ -202,19 +211,16 @@ class KeptCounts:
         last = _last(study)
         if last <= counted and not gaps:
             return True
-        left = last - counted
-        most = (
-            left
-            if left <= FEWEST_AT_ONCE
-            else min(max(left // STEPS, FEWEST_AT_ONCE), MOST_AT_ONCE)
-        )
-        end = min(counted + most, last)
+        stride = max(last // LOOKS, FEWEST_AT_ONCE)
+        end = min(counted + min(stride, MOST_AT_ONCE), last)
         new = select_new(study, self.store.definition, after=counted, end=end, gaps=gaps)
         if is_postgresql(self.store.address):
             _note_gaps(file, {*range(counted + 1, end + 1), *gaps} - new.ids, gaps)
-        _add_sums(file, new.rows)
+        timed |= _add_sums(file, new.rows)
         if state is not None:
             _add_comparisons(file, state, new.rows)
+            if end == last or end // stride > counted // stride:
+                _look(state)
         file.execute("UPDATE fact SET value = ? WHERE name = 'counted'", (str(end),))
         return end >= last
 
@@ -284,8 +290,8 @@ def _note_gaps(file: sqlite3.Connection, missing: set[int], known: Iterable[int]
     file.execute("DELETE FROM gap WHERE abs(? - since) > ?", (now, GAP_SECONDS))
 
 
-def _add_sums(file: sqlite3.Connection, rows: Iterable[Counted]) -> None:
-    """Add answers to the sums of judges, strata and items, and to the times of judges."""
+def _add_sums(file: sqlite3.Connection, rows: Iterable[Counted]) -> set[int]:
+    """Add answers to the sums of judges, strata, items and times; return who has new times."""
     judges, times, strata, uses = (Counter[Any]() for _ in range(4))
     for one in rows:
         for what in one.whats:
@@ -299,7 +305,7 @@ def _add_sums(file: sqlite3.Connection, rows: Iterable[Counted]) -> None:
     for table, sums in (("judge_sum", judges), ("judge_time", times), ("stratum_sum", strata)):
         _upsert(file, table, 2, [(*key, n) for key, n in sums.items() if n])
     _upsert(file, "item_use", 1, [(item, n) for item, n in uses.items() if n])
-    _set_medians(file, {judge for judge, _ in times})
+    return {judge for judge, _ in times}
 
 
 def _upsert(file: sqlite3.Connection, table: str, keys: int, rows: list[tuple[Any, ...]]) -> None:
@@ -322,12 +328,12 @@ def _set_medians(file: sqlite3.Connection, judges: Iterable[int]) -> None:
 
 
 def _add_comparisons(file: sqlite3.Connection, state: OpenState, rows: Iterable[Counted]) -> None:
-    """Add judgments of pairs that were drawn without regard to answers, and look."""
+    """Add judgments of pairs that were drawn without regard to answers."""
     tested = [one for one in rows if one.is_tested]
     known = [(one, str(one)) for one in {one.judge for one in tested}]
     file.executemany("INSERT OR IGNORE INTO evaluator VALUES (?, ?)", known)
     for times in (1, -1):
-        coded = _code_judgments([one for one in tested if one.times == times])
+        coded = code_judgments([one for one in tested if one.times == times])
         step = MOST_NUMBERS // max(100, len(state.moments.kinds) if state.moments else 0)
         for start in range(0, len(coded), step):
             part = coded[start : start + step]
@@ -336,22 +342,13 @@ def _add_comparisons(file: sqlite3.Connection, state: OpenState, rows: Iterable[
     if tested:
         write_moments(file, state.moments)
         file.execute("UPDATE fact SET value = ? WHERE name = 'n'", (str(state.n),))
-        if state.moments is not None and state.moments.n:
-            # The first judgments may all be of one group.
-            with suppress(OneGroupError):
-                state.look()
 
 
-def _code_judgments(rows: list[Counted]) -> CodedJudgments:
-    right = np.array([one.outcome == "right" for one in rows], dtype=bool)
-    left = np.array([one.left for one in rows], dtype=np.int64)
-    other = np.array([one.right for one in rows], dtype=np.int64)
-    return CodedJudgments(
-        np.where(right, other, left),
-        np.where(right, left, other),
-        np.array([one.judge for one in rows], dtype=np.int64),
-        np.array([one.outcome == "tie" for one in rows], dtype=bool),
-    )
+def _look(state: OpenState) -> None:
+    if state.moments is not None and state.moments.n:
+        # The first judgments may all be of one group.
+        with suppress(OneGroupError):
+            state.look()
 
 
 def _study_counts(

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
 from comparity.collect import schema
 from comparity.collect.participation import UNDO
 from comparity.collect.study import StudyDescription
+from comparity.comparative.state_rows import CodedJudgments
 from comparity.tables.outcomes import CHOSEN
 
 JUDGED = (schema.PAIRED, schema.RATED)
@@ -187,3 +189,16 @@ def _kinds_of_answer(row: Any, outcome: str, first: str, study: StudyDescription
         yield "twice"
         if outcome == (SWAPPED.get(first, first) if row.kind == schema.PAIRED else first):
             yield "same"
+
+
+def code_judgments(rows: list[Counted]) -> CodedJudgments:
+    """Return comparisons as the better item, the worse one, the judge and whether it is a tie."""
+    right = np.array([one.outcome == "right" for one in rows], dtype=bool)
+    left = np.array([one.left for one in rows], dtype=np.int64)
+    other = np.array([one.right for one in rows], dtype=np.int64)
+    return CodedJudgments(
+        np.where(right, other, left),
+        np.where(right, left, other),
+        np.array([one.judge for one in rows], dtype=np.int64),
+        np.array([one.outcome == "tie" for one in rows], dtype=bool),
+    )
