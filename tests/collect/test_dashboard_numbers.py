@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +18,17 @@ from scipy.stats import binomtest
 from comparity.cli import commands
 from comparity.collect import monitor
 from comparity.collect.dashboard import HOME
+from comparity.collect.dashboard_words import gaps_found
+from comparity.collect.kept_counts import KeptCounts
 from comparity.collect.monitor import Monitor
+from comparity.collect.rendering import read_words
 from comparity.collect.result import JudgeStatus
 from comparity.collect.safety import Limits
 from comparity.collect.status import AssessedJudge, Assessment, assess_study
 from comparity.collect.store import Store, open_store
 from comparity.comparative.audit import audit_files
 from comparity.ranking.rank import rank_files
+from comparity.results.result import VIOLATED
 from tests.collect.filling import fill, make_large
 from tests.collect.test_dashboard import PASSWORD, log_in
 from tests.collect.test_pages import Site
@@ -221,3 +226,17 @@ def test_shares_of_left_answers_are_tested_exactly(left: int, right: int) -> Non
     )
     expected = binomtest(left, left + right).pvalue if left + right else 1.0
     assert judge.side_p_value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_gap_that_was_found_is_told_by_its_two_rates(full: Store) -> None:
+    with KeptCounts(full) as kept:
+        audit = kept.update().audit
+    assert audit is not None
+    test = next(one for one in audit.tests if one.finding == VIOLATED)
+    # The rates as the table of all kinds of pairs shows them, by name.
+    rates = {one.of: f"{100 * one.rate:.0f}" for one in audit.rates}
+    first, second = (side.removeprefix("agree(")[:-1] for side in test.null.split(" = "))
+    for language in ("en", "de", "es", "zh"):
+        told = next(iter(gaps_found(audit, read_words(language)["dashboard"])))
+        numbers = [one.rstrip(",.;") for one in re.findall(r"\d+", told) if one != "100"]
+        assert numbers[:3] == [rates[first], rates[second], f"{100 * abs(test.gap):.0f}"]

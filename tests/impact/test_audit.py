@@ -77,6 +77,18 @@ def test_arrays_frames_and_files_agree_and_the_answer_can_be_read_back(tmp_path:
     assert file.provenance["files"][0]["name"] == "people.csv"
 
 
+def test_the_sentence_says_whether_chance_explains_a_ratio() -> None:
+    # 53 of 198 against 102 of 235, and 5 of 10 against 6 of 10: one-sided Fisher's exact test.
+    few = applicants(("F", "a", 5, 10), ("M", "a", 6, 10))
+    for people, p, told in (
+        (PEOPLE, hypergeom.cdf(53, 433, 155, 198), "below 1 by more than chance explains"),
+        (few, hypergeom.cdf(5, 20, 11, 10), "chance may explain it"),
+    ):
+        sentence = audit_frame(people, selected="hired", sensitive=("sex",)).section().sentences[0]
+        shown = f"{p:#.2g}" if p < 0.1 else f"{p:.2f}"
+        assert sentence.endswith(f"{told} (p {shown}).")
+
+
 def test_four_fifths_needs_every_test_and_refutation_one_of_them() -> None:
     rows = applicants(
         ("a", "", 800, 1000), ("b", "", 780, 1000), ("c", "", 500, 1000), ("d", "", 66, 100)

@@ -64,6 +64,27 @@ def test_facts_of_the_data_are_those_of_the_provenance() -> None:
     }
 
 
+def test_a_ranking_and_the_audit_against_it_answer_two_questions() -> None:
+    ranking = data_facts({"kind": "ranked panel"})["question"]
+    audit = data_facts({"notion": "pairwise agreement with the bias-adjusted panel"})["question"]
+    assert ranking.startswith("Which evaluators favour a group")
+    assert audit.startswith("Does the model agree with the panel")
+
+
+def test_both_columns_of_a_pair_are_one_fact() -> None:
+    columns = {"first": "better", "second": "worse"}
+    facts = data_facts({"notion": "comparative separation", "provenance": {"columns": columns}})
+    assert facts["items of a pair"] == "better, worse"
+    facts = data_facts({"notion": "differential parity", "provenance": {"columns": columns}})
+    assert (facts["first decision maker"], facts["second decision maker"]) == ("better", "worse")
+    assert "items of a pair" not in facts
+
+
+def test_logs_have_judgments_and_prompts() -> None:
+    data = {"judgments": 1480, "prompts": 1}
+    assert data_facts({"provenance": {"data": data}})["rows"] == "1,480 judgments, 1 prompt"
+
+
 def test_groups_of_several_attributes_have_their_sizes() -> None:
     of = {"sex: f": 200, "sex: m": 300}
     rates = [{"name": "true positive rate", "of": one, "trials": n} for one, n in of.items()]

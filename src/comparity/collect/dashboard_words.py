@@ -48,7 +48,7 @@ def dashboard_values(snapshot: Snapshot, study: StudyDescription, words: Words) 
         "audit": audit,
         "kind": "plain" if audit is None else KINDS[audit.finding],
         "finding": told[_finding_word(snapshot)],
-        "found": [] if audit is None else list(_gaps_found(audit, told)),
+        "found": [] if audit is None else list(gaps_found(audit, told)),
         "tests": [] if audit is None else [_test(one, told) for one in audit.tests[:MOST_TESTS]],
         "panels": [] if audit is None else list(panels(audit)),
         "rates": [] if audit is None else audit.rates,
@@ -103,7 +103,7 @@ def _test(test: JudgedGap, told: Words) -> dict[str, Any]:
     }
 
 
-def _gaps_found(audit: Audit, told: Words) -> Iterator[str]:
+def gaps_found(audit: Audit, told: Words) -> Iterator[str]:
     """Say in points how large each gap is that was found, after the two rates if it has them."""
     for test in audit.tests[:MOST_TESTS]:
         if test.finding == VIOLATED:

@@ -86,12 +86,13 @@ class Demo:
             **self.choices,
         )
         self.results["plan"] = plan
+        answer = plan_headline(plan).partition(": ")[2]
         return Step(
             title="1. Plan",
             sentences=(
                 f"How many judgments would show that a model agrees with {world.n_judges} judges "
                 "equally often, if applicants were only good or bad? "
-                f"{plan_headline(plan)}.".replace("..", "."),
+                f"{answer[:1].upper()}{answer[1:]}.".replace("..", "."),
                 *self._said_of_size(plan),
             ),
         )
@@ -117,9 +118,9 @@ class Demo:
         return Step(
             title="2. Judge",
             sentences=(
-                f"{count(len(self.now.sex))} applicants, {count(women)} of them women, of the same "
-                f"quality as men by construction; {world.n_leaning} of {world.n_judges} judges add "
-                f"{world.lean:g} logits to men.",
+                f"{count(len(self.now.sex))} applicants, {count(women)} of them women. The data "
+                f"are simulated: women and men are equally good, and {world.n_leaning} of "
+                f"{world.n_judges} judges favour men, by {world.lean:g} logits.",
                 "The model was trained on last year's judgments by the same panel. It sees "
                 f"{', '.join(world.features)}; not sex.",
             ),
@@ -140,8 +141,9 @@ class Demo:
         return Step(
             title="3. Audit against the judges",
             sentences=(
-                f"With the judgments as given: {audit.finding}. A model that learns a part of what "
-                "judges add to men can agree with them equally often, whoever is better, as here.",
+                "Does the model agree with the judges equally often, whether they prefer the woman "
+                f"or the man? {audit.finding.capitalize()}. This does not show that the model is "
+                "unbiased: it learned from the same judges.",
             ),
             gaps=found_gaps("model", audit.tests, truth),
         )
@@ -161,8 +163,8 @@ class Demo:
         return Step(
             title="4. Find who leans",
             sentences=(
-                f"{right + wrong} of {self.world.n_judges} judges are found to lean, assuming that "
-                "women and men are equally good on average, which is so here.",
+                f"{right + wrong} of {self.world.n_judges} judges are found to favour a group, if "
+                "women and men are equally good on average, as they are here.",
             ),
             facts=(
                 Fact(about="judges who lean", true=f"{self.world.n_leaning}", found=f"{right}"),
@@ -183,8 +185,9 @@ class Demo:
         return Step(
             title="5. Audit against the bias-adjusted panel",
             sentences=(
-                f"The same model, the same judgments, without what judges add to men: "
-                f"{audit.finding}.",
+                "The judges' biases are removed from the order of the applicants. Does the same "
+                "model agree with this order equally often, whether the woman or the man is "
+                f"better? {audit.finding.capitalize()}.",
             ),
             gaps=self._beside("model", audit),
         )

@@ -183,9 +183,16 @@ def _sentences(found: ImpactRatios) -> Iterator[str]:
             f"Of 100 with {name} = {visible(best.group)}, {100 * best.rate:.0f} {what}; of 100 "
             f"with {name} = {visible(worst.group)}, {100 * worst.rate:.0f}. The {which} is "
             f"{worst.ratio:.2f} ({percent(found.level)} interval {ends.low:.2f} to "
-            f"{ends.high:.2f})."
+            f"{ends.high:.2f}): {_chance(worst, found.level)}."
         )
         yield from _on_four_fifths(found, table)
+
+
+def _chance(one: ImpactGroup, level: float) -> str:
+    """Say whether chance explains that a rate is below the largest one."""
+    is_shown = one.p_value < 1 - level
+    told = "below 1 by more than chance explains" if is_shown else "chance may explain it"
+    return f"{told} (p {p_value(one.p_value)})"
 
 
 def _on_four_fifths(found: ImpactRatios, table: ImpactTable) -> Iterator[str]:

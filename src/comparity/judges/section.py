@@ -6,6 +6,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from comparity.judges.advice import (
+    ALPHA,
+    MOST_SENTENCES,
+    advice_on,
+    assumptions_of,
+    picks_of_hundred,
+)
 from comparity.judges.grids import LEAN_WORDS, grids_of
 from comparity.judges.judge_contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
@@ -23,15 +30,6 @@ from comparity.reports.sections import (
 )
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
-ALPHA = 0.05
-# A judge that fails more often than this biases rates enough to be told first.
-MANY_MISSING = 0.02
-MOST_SENTENCES = 12
-"""Judges with a sentence of their own; of more, those with most judgments."""
-MOST_UNDECIDED = 3
-MOST_NAMED = 6
-# Of two orders fewer than half with one verdict: a coin would be as good.
-FEWEST_CONSISTENT = 0.5
 LEAN_TITLES = {
     "seat": "Seat: how often a judge picks the first of two equally good answers",
     "length": "Length: how often it picks the one that is twice as long",
@@ -48,9 +46,10 @@ def section_of(audit: JudgesAudit) -> Section:
     lists: dict[str, list[str]] = {}
     if audit.notes:
         lists["What was left out, and what to check"] = list(map(clip, audit.notes))
-    advice = list(_advice(audit))
+    advice = list(advice_on(audit))
     if advice:
         lists["What to do"] = advice
+    lists["What was assumed"] = list(assumptions_of(audit))
     if audit.examples:
         lists["Examples"] = [
             f"{clip(one.judge)}, {one.why}, prompt {clip(one.prompt)}: "
@@ -140,8 +139,6 @@ def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
 
 
 def _sentences(audit: JudgesAudit) -> Iterator[str]:
-    for reading in audit.readings:
-        yield f"Read {reading_line(reading)}."
     seats = {one.judge: one for one in audit.leans if one.kind == "seat"}
     for judge in audit.busiest[:MOST_SENTENCES]:
         yield judge_sentence(judge, seats.get(judge.name))
@@ -150,21 +147,13 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
     yield from _lean_sentences(audit)
     if audit.drift is not None:
         yield _drift_sentence(audit.drift)
+    for reading in audit.readings:
+        yield f"Read {reading_line(reading)}."
     yield f"Intervals ({percent(audit.level)}) treat prompts as clusters."
     if any(one.longer for one in audit.judges) and not audit.leans:
         yield (
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
             "better."
-        )
-
-
-def _many(audit: JudgesAudit) -> Iterator[str]:
-    """Yield that people are told of together, where judges are as many as people are."""
-    if not any(one.persons for one in audit.judges) and len(audit.judges) > MOST_SENTENCES:
-        yield (
-            f"{several(len(audit.judges), 'judge')}: if these are people, name them with --people "
-            "(such as --people 'worker*'); they are then summarised together, and others are "
-            "compared with them."
         )
 
 
@@ -184,17 +173,12 @@ def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
         )
     for judge in dict.fromkeys(one.judge for one in found):
         picks = "; ".join(
-            f"the one {one.step} {_times(one)}" for one in found if one.judge == judge
+            f"the one {one.step} {picks_of_hundred(one)}" for one in found if one.judge == judge
         )
         yield (
             f"{clip(judge)} leans: of 100 pairs of answers that {quality} equally good, it picks "
             f"{picks}."
         )
-
-
-def _times(one: Lean) -> str:
-    low, high = (100 * end for end in one.interval[:2])
-    return f"{100 * one.wins:.0f} times [{low:.0f}, {high:.0f}]"
 
 
 def _seat_words(one: Lean) -> str:
@@ -206,7 +190,9 @@ def _seat_words(one: Lean) -> str:
         UNDECIDED: f"whether it prefers a seat is {UNDECIDED}",
     }
     beyond = f", beyond {clip(one.against)}" if one.against else ""
-    picks = f"of 100 pairs of equally good answers it picks the first {_times(one)}{beyond}"
+    picks = (
+        f"of 100 pairs of equally good answers it picks the first {picks_of_hundred(one)}{beyond}"
+    )
     return f"{words[one.finding]} ({picks})"
 
 
@@ -220,107 +206,6 @@ def _drift_sentence(drift: Drift) -> str:
     )
     agree = f"{names} have the same verdict in {in_hundred(drift.same)} presentations"
     return f"{agree}; {f'what changed: {told}' if found else 'no change beyond chance is found'}."
-
-
-def _list_names(names: list[str]) -> str:
-    """Return the first names of a list, and how many there are besides."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {count(more)} more" if more > 0 else "")
-
-
-def _advice(audit: JudgesAudit) -> Iterator[str]:
-    leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
-    if leaning:
-        yield (
-            f"{_list_names(leaning)}: the seat decides some pairs (exact test over prompts, "
-            "corrected for the number of judges). Ask in both orders and count a changed winner "
-            "as a tie."
-        )
-    once = [
-        clip(one.name)
-        for one in audit.judges
-        if one.first is not None and one.twins is None and not one.persons
-    ]
-    if once:
-        yield (
-            f"{_list_names(once)}: every pair was judged in one order only, so its "
-            "consistency is not known. Ask some pairs in both orders."
-        )
-    coins = [
-        clip(one.name)
-        for one in audit.judges
-        if one.consistent is not None and one.consistent.interval.high < FEWEST_CONSISTENT
-    ]
-    if coins:
-        yield (
-            f"{_list_names(coins)}: fewer than half of the verdicts stay when the answers change "
-            "seats. Leave this judge out, or change its prompt."
-        )
-    for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
-        names = [
-            clip(one.judge)
-            for one in audit.leans
-            if one.toward == toward and one.finding == VIOLATED and one.wins > EVEN
-        ]
-        if names:
-            yield (
-                f"{_list_names(names)}: a lean to {toward}. Use the ranks without leans, or "
-                "correct by votes of people."
-            )
-    yield from _uneven_agreement(audit)
-    yield from _undecided(audit)
-    yield from _many(audit)
-    failing = [
-        clip(one.name)
-        for one in audit.judges
-        if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
-    ]
-    if failing:
-        yield f"{_list_names(failing)}: many judgments are missing; a table shows for which groups."
-    beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
-    if not beside and not any(one.persons for one in audit.judges):
-        yield (
-            "No judgment by people, and no truth, is in these logs: agreement shows only how "
-            "similar judges are. Let people judge some of the pairs."
-        )
-
-
-def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
-    """Yield where agreement depends on which answer is better, and what that may come from."""
-    told = [one for one in audit.by_group if one.finding == VIOLATED]
-    if not told:
-        return
-    gaps = (
-        ", ".join(
-            f"{one.toward} {100 * one.with_more.rate:.0f} and {100 * one.with_less.rate:.0f}"
-            for one in told
-            if one.judge == judge
-        )
-        for judge in dict.fromkeys(one.judge for one in told)
-    )
-    names = dict.fromkeys(clip(one.judge) for one in told)
-    yield (
-        f"Agreement with {told[0].reference} depends on which answer is better. Agreement of 100 "
-        "pairs, if such an answer is better and if the other is: "
-        f"{'; '.join(f'{name}: {gap}' for name, gap in zip(names, gaps, strict=True))}. Either the "
-        "judge leans, or these pairs are harder to judge. Look at the leans, which hold quality "
-        "fixed, before you call the judge biased."
-    )
-
-
-def _undecided(audit: JudgesAudit) -> Iterator[str]:
-    """Yield how many prompts would decide what is open, those that need fewest first."""
-    told = [(max(one.needed), one) for one in audit.leans if one.needed]
-    for most, one in sorted(told, key=lambda pair: pair[0])[:MOST_UNDECIDED]:
-        assert one.needed is not None
-        sizes = " to ".join(dict.fromkeys(map(count, (min(one.needed), most))))
-        yield (
-            f"{UNDECIDED.capitalize()}: {clip(one.judge)} and the answer {one.step}, "
-            f"{_times(one)} of 100. With {sizes} prompts (now {count(one.prompts)}) it would be "
-            f"found either to lean or to be within {audit.margin:g} of 50, with 80% power."
-        )
-    if len(told) > MOST_UNDECIDED:
-        yield f"{count(len(told) - MOST_UNDECIDED)} more leans are {UNDECIDED}: see the table."
 
 
 def seat_chart(audit: JudgesAudit) -> RowChart:

@@ -33,8 +33,7 @@ COLUMNS = {
     "prediction": "prediction",
     "score": "score",
     "outcome": "outcome",
-    "first": "one item",
-    "second": "the other item",
+    "pair": "items of a pair",
     "raters": "raters",
     "evaluator": "evaluator",
     "query": "query",
@@ -48,13 +47,13 @@ MAKERS = {"first": "first decision maker", "second": "second decision maker"}
 # What was asked, by a word in the notion or the kind of a result; the first that fits.
 ASKED = {
     "comparative": "Does the model agree with the judges equally often in every kind of pair?",
+    "ranked panel": "Which evaluators favour a group, and what is the bias-adjusted order?",
+    "biased ranking": "Which evaluators favour a group, and what is the bias-adjusted order?",
     "panel": "Does the model agree with the panel equally often in every kind of pair?",
     "statistical parity": "Are items of two groups put first equally often?",
     "pairwise": "Does the score order pairs equally well, whatever the groups of the two items?",
     "differential": "Does one decision maker favour a group, compared with the other?",
     "separation": "Are true and false positive rates equal in all groups?",
-    "ranked panel": "Which evaluators favour a group, and what is the bias-adjusted order?",
-    "biased ranking": "Which evaluators favour a group, and what is the bias-adjusted order?",
     "impact ratios": "How large is the selection rate of each group, relative to the largest one?",
     "judges audit": "What do the judges get wrong, and how often do they agree?",
 }
@@ -148,9 +147,11 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     facts = {"question": _question_of(content.get("notion") or content.get("kind"))}
     facts["files"] = "; ".join(_files(data.get("files")))
     words = {**COLUMNS, **(MAKERS if "differential" in str(content.get("notion")) else {})}
+    if "first" not in words:
+        columns["pair"] = [columns[key] for key in ("first", "second") if key in columns]
     facts |= {said: _join_names(columns.get(key)) for key, said in words.items()}
     facts["a score counts as yes"] = said_threshold(columns)
-    facts["rows"] = _rows(content)
+    facts["rows"] = _rows(content) or _rows_of_logs(data)
     facts["groups"] = "; ".join(_groups(content))
     version = provenance.get("comparity") or provenance.get("version")
     facts["software"] = clip(f"comparity {version}") if isinstance(version, str) else ""
@@ -199,6 +200,12 @@ def _rows(content: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{count(n)} {words}" for words, n in known.items() if isinstance(n, int) and n > 0
     )
+
+
+def _rows_of_logs(data: Mapping[str, Any]) -> str:
+    """Return how much judges' logs hold."""
+    known = {name: data.get(f"{name}s") for name in ("judgment", "prompt")}
+    return ", ".join(several(n, name) for name, n in known.items() if isinstance(n, int))
 
 
 def _groups(content: Mapping[str, Any]) -> Iterator[str]:

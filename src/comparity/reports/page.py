@@ -253,6 +253,8 @@ def _cite_sources(content: Mapping[str, Any]) -> Iterator[str]:
         yield notion
     if content.get("kind") == "impact ratios":
         yield "impact"
+    if content.get("kind") == "judges audit":
+        yield from ("changed winners", "agreement", "false discoveries")
     yield from (source for word, source in NOTIONS.items() if word in notion)
     if "goals" in content or "training" in content:
         yield "pairwise"

@@ -1,0 +1,155 @@
+"""What to do about what was found of judges, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from comparity.judges.result import JudgesAudit
+from comparity.judges.wins import EVEN, Lean
+from comparity.reports.sections import clip, count, several
+from comparity.results.result import UNDECIDED, VIOLATED
+
+ALPHA = 0.05
+# A judge that fails more often than this biases rates enough to be told first.
+MANY_MISSING = 0.02
+MOST_SENTENCES = 12
+"""Judges with a sentence of their own; of more, those with most judgments."""
+MOST_UNDECIDED = 3
+MOST_NAMED = 6
+# Of two orders fewer than half with one verdict: a coin would be as good.
+FEWEST_CONSISTENT = 0.5
+
+
+def assumptions_of(audit: JudgesAudit) -> Iterator[str]:
+    """Yield what intervals and leans rest on."""
+    yield "Prompts are independent of each other. Judgments of the same prompt need not be."
+    if any(one.first is not None and one.twins is None for one in audit.judges):
+        yield (
+            "Where a pair was judged in one order only, its seats were assigned at random. "
+            "Otherwise the first answer may win because it is better."
+        )
+    if any(one.kind == "seat" and not one.against for one in audit.leans):
+        yield (
+            "What a seat is worth between equally good answers is estimated from pairs in both "
+            "orders. It is assumed to add the same amount, in logits, to every answer."
+        )
+    for one in dict.fromkeys(one.against for one in audit.leans if one.against):
+        yield f"{clip(one[:1].upper() + one[1:])} has no lean: other leans are measured from there."
+
+
+def advice_on(audit: JudgesAudit) -> Iterator[str]:
+    """Yield what to do about what was found."""
+    leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
+    if leaning:
+        yield (
+            f"{_list_names(leaning)}: the seat decides some pairs (exact test over prompts, "
+            "corrected for the number of judges). Ask in both orders and count a changed winner "
+            "as a tie."
+        )
+    once = [
+        clip(one.name)
+        for one in audit.judges
+        if one.first is not None and one.twins is None and not one.persons
+    ]
+    if once:
+        yield (
+            f"{_list_names(once)}: every pair was judged in one order only, so its "
+            "consistency is not known. Ask some pairs in both orders."
+        )
+    coins = [
+        clip(one.name)
+        for one in audit.judges
+        if one.consistent is not None and one.consistent.interval.high < FEWEST_CONSISTENT
+    ]
+    if coins:
+        yield (
+            f"{_list_names(coins)}: fewer than half of the verdicts stay when the answers change "
+            "seats. Leave this judge out, or change its prompt."
+        )
+    for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
+        names = [
+            clip(one.judge)
+            for one in audit.leans
+            if one.toward == toward and one.finding == VIOLATED and one.wins > EVEN
+        ]
+        if names:
+            yield (
+                f"{_list_names(names)}: a lean to {toward}. Use the ranks without leans, or "
+                "correct by votes of people."
+            )
+    yield from _uneven_agreement(audit)
+    yield from _undecided(audit)
+    yield from _many(audit)
+    failing = [
+        clip(one.name)
+        for one in audit.judges
+        if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
+    ]
+    if failing:
+        yield f"{_list_names(failing)}: many judgments are missing; a table shows for which groups."
+    beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
+    if not beside and not any(one.persons for one in audit.judges):
+        yield (
+            "No judgment by people, and no truth, is in these logs: agreement shows only how "
+            "similar judges are. Let people judge some of the pairs."
+        )
+
+
+def _many(audit: JudgesAudit) -> Iterator[str]:
+    """Yield that people are told of together, where judges are as many as people are."""
+    if not any(one.persons for one in audit.judges) and len(audit.judges) > MOST_SENTENCES:
+        yield (
+            f"{several(len(audit.judges), 'judge')}: if these are people, name them with --people "
+            "(such as --people 'worker*'); they are then summarised together, and others are "
+            "compared with them."
+        )
+
+
+def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
+    """Yield where agreement depends on which answer is better, and what that may come from."""
+    told = [one for one in audit.by_group if one.finding == VIOLATED]
+    if not told:
+        return
+    gaps = (
+        ", ".join(
+            f"{one.toward} {100 * one.with_more.rate:.0f} and {100 * one.with_less.rate:.0f}"
+            for one in told
+            if one.judge == judge
+        )
+        for judge in dict.fromkeys(one.judge for one in told)
+    )
+    names = dict.fromkeys(clip(one.judge) for one in told)
+    yield (
+        f"Agreement with {told[0].reference} depends on which answer is better. Agreement of 100 "
+        "pairs, if such an answer is better and if the other is: "
+        f"{'; '.join(f'{name}: {gap}' for name, gap in zip(names, gaps, strict=True))}. Either the "
+        "judge leans, or these pairs are harder to judge. Look at the leans, which hold quality "
+        "fixed, before you call the judge biased."
+    )
+
+
+def _undecided(audit: JudgesAudit) -> Iterator[str]:
+    """Yield how many prompts would decide what is open, those that need fewest first."""
+    told = [(max(one.needed), one) for one in audit.leans if one.needed]
+    for most, one in sorted(told, key=lambda pair: pair[0])[:MOST_UNDECIDED]:
+        assert one.needed is not None
+        sizes = " to ".join(dict.fromkeys(map(count, (min(one.needed), most))))
+        yield (
+            f"{UNDECIDED.capitalize()}: {clip(one.judge)} and the answer {one.step}, "
+            f"{picks_of_hundred(one)} of 100. With {sizes} prompts (now {count(one.prompts)}) it "
+            f"would be found either to lean or to be within {audit.margin:g} of 50, with 80% power."
+        )
+    if len(told) > MOST_UNDECIDED:
+        yield f"{count(len(told) - MOST_UNDECIDED)} more leans are {UNDECIDED}: see the table."
+
+
+def _list_names(names: list[str]) -> str:
+    """Return the first names of a list, and how many there are besides."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {count(more)} more" if more > 0 else "")
+
+
+def picks_of_hundred(one: Lean) -> str:
+    """Return how often a judge picks an answer of 100 equally good pairs, with the interval."""
+    low, high = (100 * end for end in one.interval[:2])
+    return f"{100 * one.wins:.0f} times [{low:.0f}, {high:.0f}]"
