@@ -198,3 +198,19 @@ def test_a_large_study_is_counted_in_steps(
         done = kept.update()
         assert done.is_complete
         check(store, done)
+
+
+def test_looks_are_equally_far_apart_whatever_is_counted_at_once(
+    make_store: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("FEWEST_AT_ONCE", 1), ("MOST_AT_ONCE", 3), ("LOOKS", 4)):
+        monkeypatch.setattr(kept_counts, name, value)
+    store, rng = make_store(each=24, no_skips=True), random.Random(1)
+    (token,) = tokens(store, 1)
+    for _ in range(24):
+        act(store, token, rng, undo=0)
+    with KeptCounts(store) as kept:
+        assert kept.update(budget=0).counted == 3
+        done = kept.update()
+    assert done.audit is not None
+    assert [look.n for look in done.audit.history] == [6, 12, 18, 24]
