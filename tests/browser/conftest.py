@@ -83,7 +83,7 @@ def look(modules: Path) -> Look:
 
     def seen(pages: Iterable[Path]) -> dict[str, Any]:
         paths = [str(path) for path in pages]
-        done = ran(words, limit=ONE_PAGE + 20 * len(paths), given="\n".join(paths))
+        done = ran(words, limit=ONE_PAGE + 30 * len(paths), given="\n".join(paths))
         assert done.returncode == 0, done.stderr[-2000:]
         found: dict[str, Any] = json.loads(done.stdout)
         return found

@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,17 @@ from scipy.stats import binomtest
 from comparity.cli import commands
 from comparity.collect import monitor
 from comparity.collect.dashboard import HOME
-from comparity.collect.dashboard_words import gaps_found
+from comparity.collect.dashboard_words import dashboard_values, gaps_found
 from comparity.collect.kept_counts import KeptCounts
 from comparity.collect.monitor import Monitor
-from comparity.collect.rendering import read_words
+from comparity.collect.rendering import read_words, render_template
 from comparity.collect.result import JudgeStatus
 from comparity.collect.safety import Limits
 from comparity.collect.status import AssessedJudge, Assessment, assess_study
 from comparity.collect.store import Store, open_store
 from comparity.comparative.audit import audit_files
 from comparity.ranking.rank import rank_files
-from comparity.results.result import VIOLATED
+from comparity.results.result import UNDECIDED, VIOLATED
 from tests.collect.filling import fill, make_large
 from tests.collect.test_dashboard import PASSWORD, log_in
 from tests.collect.test_pages import Site
@@ -240,3 +241,15 @@ def test_a_gap_that_was_found_is_told_by_its_two_rates(full: Store) -> None:
         told = next(iter(gaps_found(audit, read_words(language)["dashboard"])))
         numbers = [one.rstrip(",.;") for one in re.findall(r"\d+", told) if one != "100"]
         assert numbers[:3] == [rates[first], rates[second], f"{100 * abs(test.gap):.0f}"]
+
+
+def test_a_verdict_that_is_open_again_does_not_read_as_decided(full: Store) -> None:
+    watched = Monitor(full)
+    snapshot = watched.look()
+    watched.dispose()
+    audit = snapshot.counted.audit
+    assert audit is not None
+    for finding, told in ((UNDECIDED, "is open again"), (VIOLATED, "First decided after 700")):
+        changed = replace(snapshot.counted, audit=replace(audit, finding=finding, stopped_at=700))
+        values = dashboard_values(replace(snapshot, counted=changed), full.study, read_words("en"))
+        assert told in render_template("dashboard_summary", values)
