@@ -23,8 +23,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from comparity.counts import difference_sums, judged_rows
+from comparity.counts import difference_sums, judged_rows, label_parts
 from comparity.pairwise import audit as pairwise_audit
+from comparity.tables.memory import MemoryLimits
 from tests.cli.conftest import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
@@ -208,6 +209,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         *("pairwise", "{d}", "--label", "y", "--score", "score", "--sensitive", "sex"),
         *("--query", "g"),
     ),
+    "pairwise of many labels": (
+        *("pairwise", "{d}", "--label", "hr", "--score", "score", "--sensitive", "sex"),
+        *("--tolerance", "0.001"),
+    ),
     "pairwise parity": ("pairwise", "{d}", "--score", "score", "--sensitive", "g", "--parity"),
     "rank": ("rank", "{c}", "--items", "{i}", "--sensitive", "sex", "--evaluator", "judge"),
     "rank by wins": ("rank", "{c}", "--model", "bt"),
@@ -229,6 +234,8 @@ def _tables_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged_rows, "MOST_COLLECTED", 100)
     monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 100)
     monkeypatch.setattr(difference_sums, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(label_parts, "MOST_ROWS", 1000)
+    monkeypatch.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=400 * 1000))
 
 
 @pytest.mark.usefixtures("session", "_tables_stay")

@@ -36,6 +36,7 @@ NOT_DECIDING = {
         counts.engine_bins.SPARE counts.engine_pairs.FEWEST_BINS counts.engine_pairs.MOST_BINS
         counts.engine_pairs.MOST_LEVELS counts.engine_pairs.MOST_ROUNDS
         counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
+        counts.label_parts.MOST_PARTS counts.label_parts.MOST_ROWS
         pairwise.audit.BYTES_PER_ROW pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
         counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE

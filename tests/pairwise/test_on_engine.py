@@ -13,12 +13,13 @@ import duckdb
 import numpy as np
 import pytest
 
-from comparity.counts import engine_pairs
+from comparity.counts import engine_pairs, label_parts
 from comparity.errors import OptionError
 from comparity.pairwise import audit as pairwise_audit
 from comparity.pairwise import query_items
 from comparity.pairwise.audit import audit_file, audit_frame
 from comparity.pairwise.result import PairwiseAccuracy
+from comparity.results.audit import Audit
 from comparity.results.result import read_result
 from comparity.tables.memory import MemoryLimits
 from tests.conftest import ENGINES
@@ -183,7 +184,9 @@ def test_labels_of_many_values_are_not_standardised_beyond_memory(few: pytest.Mo
     assert np.isnan(kept.tests[0].gap)
 
 
-def test_labels_without_end_are_refused_beyond_memory(few: pytest.MonkeyPatch) -> None:
+def test_labels_without_end_are_refused_where_no_range_of_them_fits(
+    few: pytest.MonkeyPatch,
+) -> None:
     data = draw()
     data["y"] = np.arange(900.0)
     kept, known = both(data)
@@ -191,6 +194,66 @@ def test_labels_without_end_are_refused_beyond_memory(few: pytest.MonkeyPatch) -
     few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=1))
     with pytest.raises(OptionError, match="labels in grades"):
         both(data)
+
+
+def draw_continuous(few: pytest.MonkeyPatch, seed: int = 3) -> dict[str, Any]:
+    """Draw labels of more values than are tabulated, a third of them equal, in many ranges."""
+    for name, value in (("MOST_ROWS", 60), ("MOST_PARTS", 100)):
+        few.setattr(label_parts, name, value)
+    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=400 * 60))
+    rng, data = np.random.default_rng(seed), draw(seed=seed)
+    noise = rng.normal(size=900)
+    data["y"] = np.where(rng.random(900) < 0.3, 1.5, (data["y"] + noise).round(3))
+    return data
+
+
+@pytest.mark.parametrize("choices", CASES)
+@pytest.mark.parametrize(("tolerance", "most"), [(0.02, 1.5), (0.002, 1.3)])
+def test_bounds_of_continuous_labels_cover_what_is_known_in_memory(
+    few: pytest.MonkeyPatch, tolerance: float, most: float, choices: dict[str, Any]
+) -> None:
+    kept, known = both(draw_continuous(few), tolerance=tolerance, **choices)
+    assert "Labels were divided into" in " ".join(kept.raw.notes)
+    assert kept.bound <= tolerance
+    assert np.all(np.abs(kept.matrix - known.matrix) <= kept.bound + 1e-12)
+    assert_wider(kept.raw, known.raw, most)
+    assert (kept.finding, kept.labels) == ("undecided", "continuous")
+    assert "curves that are fitted to single items" in kept.tests[0].reason
+
+
+@pytest.mark.parametrize("choices", CASES)
+def test_continuous_labels_are_counted_exactly_on_request(
+    few: pytest.MonkeyPatch, choices: dict[str, Any]
+) -> None:
+    kept, known = both(draw_continuous(few), tolerance=0, **choices)
+    assert kept.is_exact
+    assert "accuracies are exact" in " ".join(kept.raw.notes)
+    for name in ("matrix", "n_pairs", "score_ties", "row_marginals", "column_marginals"):
+        assert getattr(kept, name) == pytest.approx(getattr(known, name), abs=1e-12)
+    assert kept.overall == pytest.approx(known.overall, abs=1e-12)
+    assert_wider(kept.raw, known.raw)
+
+
+def assert_wider(audit: Audit, exact: Audit, most: float = 1.3) -> None:
+    """Nothing is found that exact counts would leave open, and errors are not much larger."""
+    assert (audit.n, audit.n_items) == (exact.n, exact.n_items)
+    for test, same in zip(audit.tests, exact.tests, strict=True):
+        assert (test.null, test.n) == (same.null, same.n)
+        assert (test.smallest_group, test.smallest_role) == (
+            same.smallest_group,
+            same.smallest_role,
+        )
+        # Errors are summed in another order.
+        assert test.standard_error >= same.standard_error * (1 - 1e-9)
+        assert test.standard_error <= same.standard_error * most
+        assert test.p_value >= same.p_value * (1 - 1e-6)
+        wide, narrow = test.interval(0.9), same.interval(0.9)
+        assert wide.low <= narrow.low + 1e-9
+        assert wide.high >= narrow.high - 1e-9
+    for rate, one in zip(audit.rates, exact.rates, strict=True):
+        assert rate.trials == one.trials
+        assert rate.interval.low <= one.interval.low + 1e-9
+        assert rate.interval.high >= one.interval.high - 1e-9
 
 
 def test_files_are_counted_alike(few: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from comparity.counts import engine_pairs
+from comparity.counts import engine_pairs, label_parts
 from comparity.counts.decision_rows import count_decisions
 from comparity.counts.decision_sets import decision_table
 from comparity.counts.judged_rows import count_comparisons
@@ -31,6 +31,7 @@ from comparity.pairwise import query_items
 from comparity.pairwise.audit import audit_frame as audit_pairs
 from comparity.ranking.judgments import judgments_from_frames
 from comparity.tables.frames import collect_columns
+from comparity.tables.memory import MemoryLimits
 from comparity.tables.spark import SparkTable, spark_session
 from tests.conftest import ENGINES
 
@@ -143,6 +144,24 @@ def all_pairs_are_counted_from_bins(spark: Any, monkeypatch: pytest.MonkeyPatch)
     assert (found.matrix == audit_pairs(known, **choices, query="q").matrix).all()
 
 
+def labels_are_divided_into_ranges(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 0)
+    monkeypatch.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=400 * 20))
+    for name, value in (("MOST_LEVELS", 4), ("MOST_BINS", 8), ("FEWEST_BINS", 8)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    for name, value in (("MOST_ROWS", 20), ("MOST_BINS", 8)):
+        monkeypatch.setattr(label_parts, name, value)
+    rows = [(i * 29 % 41 / 3, i * 37 % 101 / 7, "ab"[i * 13 % 5 > 2]) for i in range(60)]
+    names = ["y", "f", "g"]
+    choices: dict[str, Any] = {"label": "y", "score": "f", "sensitive": "g"}
+    exact = audit_pairs(ENGINES["polars"](columns(rows, "y f g")), **choices)
+    found = audit_pairs(spark.createDataFrame(rows, names), **choices, tolerance=0.05)
+    assert "Labels were divided into" in " ".join(found.raw.notes)
+    assert found.bound <= 0.05
+    assert abs(found.matrix - exact.matrix).max() <= found.bound + 1e-12
+    assert (found.n_pairs == exact.n_pairs).all()
+
+
 def judgments_are_those_of_polars(spark: Any) -> None:
     found = judgments_from_frames(tables(spark)[0], evaluator="judge", tied="tie")
     polars = ENGINES["polars"](columns(JUDGED, "better worse judge tie"))
@@ -204,5 +223,6 @@ def test_spark_counts_like_every_other_engine(
     items_elsewhere_do_not_travel(spark)
     differences_of_decisions_are_those_of_pandas(spark)
     all_pairs_are_counted_from_bins(spark, monkeypatch)
+    labels_are_divided_into_ranges(spark, monkeypatch)
     judgments_are_those_of_polars(spark)
     files_are_read_by_spark_as_they_are_written(tmp_path)

@@ -139,6 +139,7 @@ class PairSums:
             self._swept = nothing_swept(len(groups), products=False)
         self._squares_met = nothing_met(*weights.shape)
         self._squares_swept = nothing_swept(len(groups), products=False)
+        self._inside = np.zeros((2, len(groups), len(groups)))
 
     def add(self, rows: BinnedRows) -> None:
         """Add rows whose scores are all above those of the rows before."""
@@ -147,19 +148,30 @@ class PairSums:
             again = rows._replace(weight=rows.square)
             _sweep(again, *_others(self.squares), self._squares_met, self._squares_swept)
 
+    def add_inside(self, sums: Iterable[Floats], squares: Iterable[Floats]) -> None:
+        """Add pairs of items with one label, where a label stands for several.
+
+        `sums` and `squares` are trials, hits and ties by cell, (K, K), with the weights of pairs
+        and with these squared.
+        """
+        given = ((sums, self._swept), (squares, self._squares_swept))
+        for place, ((trials, hits, ties), swept) in enumerate(given[: 1 + self.is_weighted]):
+            self._inside[place] += trials
+            swept.hits[:] += hits
+            swept.ties[:] += ties
+
     def counts(self) -> tuple[Floats, Floats, Floats]:
         """Return the weights of pairs, of those that tie, and of those that may, by cell."""
-        swept = self._swept
-        trials = self.weights.T @ _others(self.weights)[0]
-        return trials.ravel(), swept.ties.ravel(), swept.doubt.ravel()
+        trials, _, ties = _totals(self.weights, self._swept, self._inside[0])
+        return trials.ravel(), ties.ravel(), self._swept.doubt.ravel()
 
     def pairs(self, score_ties: str) -> tuple[AllPairs, PairDoubt]:
         """Return the sums with equal scores counted as given, and what is in doubt."""
         tie, k = TIE_VALUE[score_ties], len(self.groups)
-        sums = _totals(self.weights, self._swept)
+        sums = _totals(self.weights, self._swept, self._inside[0])
         squares = sums
         if self.is_weighted:
-            squares = _totals(self.squares, self._squares_swept)
+            squares = _totals(self.squares, self._squares_swept, self._inside[1])
         moments = moments_by_cell(_with_ties(self._swept.products, tie))
         pairs = name_sums(
             cells_of(self.groups), sums, squares, tie=tie, moments=moments, uses=np.diag(moments)
@@ -184,8 +196,9 @@ def _others(weights: Floats) -> tuple[Floats, Floats]:
     return upto - weights, upto[-1] - upto
 
 
-def _totals(weights: Floats, swept: Swept) -> tuple[Floats, Floats, Floats]:
-    return weights.T @ _others(weights)[0], swept.hits + swept.doubt / 2, swept.ties
+def _totals(weights: Floats, swept: Swept, inside: Floats) -> tuple[Floats, Floats, Floats]:
+    trials = weights.T @ _others(weights)[0] + inside
+    return trials, swept.hits + swept.doubt / 2, swept.ties
 
 
 def _with_ties(products: Floats, tie: float) -> Floats:

@@ -26,7 +26,7 @@ from comparity.errors import ConstantLabelError, OneGroupError, OutOfRangeError,
 from comparity.tables.columns import Table, check_columns, offenders, open_table
 from comparity.tables.frames import collect_columns, text_of
 from comparity.tables.memory import current_limits
-from comparity.tables.values import LARGEST, check_groups
+from comparity.tables.values import LARGEST, MOST_GROUPS, check_groups
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -63,6 +63,8 @@ class LabelledRows:
     n : int
     low, high : float
         The smallest and the largest score.
+    label_ends : tuple of float
+        The smallest and the largest label.
     groups : tuple of str
         The groups, sorted; what marks items in no group comes last, if there are any.
     n_named : int
@@ -78,6 +80,7 @@ class LabelledRows:
     n: int
     low: float
     high: float
+    label_ends: tuple[float, float]
     groups: tuple[str, ...]
     n_named: int
     levels: Floats
@@ -124,11 +127,14 @@ def read_labelled_rows(
     seen = collect_columns(rows.select("label", "group").head(PEEK))
     check_groups({roles["group"]: sorted(set(seen["group"].tolist()))})
     begin_pass(spans.rows)
-    if len(np.unique(seen["label"])) > MOST_LEVELS:
+    found = {}
+    if len(np.unique(seen["label"])) <= MOST_LEVELS:
+        counted = rows.group_by("group", "label").agg(*_sums(roles))
+        # So many rows cannot be those of few labels: the others are left where they are.
+        found = collect_columns(counted.head(MOST_LEVELS * MOST_GROUPS + 1))
+    if not 0 < len(found.get("n", ())) <= MOST_LEVELS * MOST_GROUPS:
         found = collect_columns(rows.group_by("group").agg(*_sums(roles)))
         found["label"] = np.zeros(len(found["n"]))
-    else:
-        found = collect_columns(rows.group_by("group", "label").agg(*_sums(roles)))
     groups, n_named = _name_groups(found["group"].tolist(), roles["group"], no_group)
     levels = np.unique(found["label"].astype(np.float64))
     known = LabelledRows(
@@ -136,6 +142,7 @@ def read_labelled_rows(
         n=spans.rows,
         low=spans.ends["score"][0],
         high=spans.ends["score"][1],
+        label_ends=(low, high),
         groups=groups,
         n_named=n_named,
         levels=levels,
@@ -225,7 +232,11 @@ def _ranges(table: PairTable) -> Iterator[tuple[float, float]]:
 
 
 def tabulate_pairs(
-    rows: LabelledRows, factors: list[Floats | None], tolerance: float
+    rows: LabelledRows,
+    factors: list[Floats | None],
+    tolerance: float,
+    *,
+    extremes: bool = False,
 ) -> TabulatedPairs:
     """Ask for items by group, label and bin of score, until too little is in doubt to matter.
 
@@ -237,13 +248,16 @@ def tabulate_pairs(
         What items are weighted by, (labels, groups); accuracies of all of them are bounded.
     tolerance : float
         The largest bound of an accuracy that is tolerated; 0 to be exact.
+    extremes : bool
+        Whether the smallest and the largest score of every bin are wanted.
     """
     n_bins = MOST_WORK // (len(rows.levels) * len(rows.groups) ** 2)
     n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
     coded = rows.frame.with_columns(
         code_bins(nw.col("score"), rows.low, rows.high, n_bins).alias("bin")
     )
-    table = _ask_bins(rows, coded, extremes=tolerance == 0 or _look_rounded(rows))
+    wanted = extremes or tolerance == 0 or _look_rounded(rows)
+    table = _ask_bins(rows, coded, extremes=wanted)
     for code, end in ((0, rows.low), (n_bins + 1, rows.high)):
         own = table.code == code
         table.low[own], table.high[own], table.single[own] = end, end, True

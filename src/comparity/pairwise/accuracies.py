@@ -147,7 +147,9 @@ class CountedPairs:
 
     def interval(self, counted: Sharing, cell: Cell, cells: Sequence[Cell]) -> Interval:
         """Return the interval of the rate of a cell that was made of cells."""
-        if not self.bound(cells) or self.doubt is None:
+        if self.doubt is None or not (
+            self.bound(cells) or self.doubt.error([Part(1.0, tuple(cells))])
+        ):
             return rate_interval(counted, cell)
         return doubtful_interval(self.sharing, cells, self.doubt)
 
@@ -262,14 +264,15 @@ def allow_for_doubt(
     """
     bounds = [doubt.bound(part.cells) for part in parts]
     bound = sum(abs(part.coefficient) * one for part, one in zip(parts, bounds, strict=True))
-    if test.pivot is None or not bound:
+    error = doubt.error(parts)
+    if test.pivot is None or not (bound or error):
         return test
     assert isinstance(test.pivot, SharedGap | DyadicGap | NullGap), test.pivot
     pivot = DoubtfulGap(
         given=test.pivot,
         found=test.gap,
         bound=bound,
-        error=doubt.error(parts),
+        error=error,
         stretch=max(_stretch(sharing, part.cells, max(bounds)) for part in parts),
     )
     error = (test.standard_error + pivot.error) * pivot.stretch
@@ -296,6 +299,8 @@ def doubtful_interval(
 
 def _stretch(sharing: Sharing, cells: Sequence[Cell], bound: float) -> float:
     """Return what a standard error is multiplied by where its rates are known up to a bound."""
+    if not bound:
+        return 1.0
     places = [sharing.cells.index(cell) for cell in cells if cell in sharing.cells]
     trials = float(sharing.trials[places].sum())
     rate = float(sharing.hits[places].sum()) / trials if trials else 0.5

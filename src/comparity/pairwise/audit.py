@@ -14,6 +14,7 @@ import numpy as np
 from comparity.counts.all_pairs import all_pairs
 from comparity.counts.clusters import named_clusters, read_clusters
 from comparity.counts.engine_pairs import read_labelled_rows
+from comparity.counts.label_parts import rows_at_once
 from comparity.counts.ordered_pairs import LARGER, ordered_wins
 from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pairs import Cell, Sharing
@@ -24,6 +25,7 @@ from comparity.pairwise.accuracies import rate_of
 from comparity.pairwise.engine_items import EngineItems, tabulate_items
 from comparity.pairwise.judge import audit_items, design_of
 from comparity.pairwise.options import PairwiseForm, PairwiseOptions, ParityForm, ParityOptions
+from comparity.pairwise.parted_items import part_items
 from comparity.pairwise.query_items import PartitionedItems
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
@@ -213,11 +215,13 @@ def items_on_engine(frame: Any, form: PairwiseForm) -> EngineItems | None:
         return None
     if form.query:
         return PartitionedItems(items)
-    if not len(items.levels):
-        why = f"such labels are counted in memory, and {rows:,} rows do not fit"
+    if len(items.levels):
+        return tabulate_items(items, form.tolerance)
+    if not current_limits().holds(at_once := rows_at_once(rows), BYTES_PER_ROW):
+        why = f"ranges of such labels are counted in memory, and {at_once:,} rows do not fit"
         allowed = ["labels in grades", "more memory", "a random sample of rows"]
         raise OptionError("label", form.label, allowed, why)
-    return tabulate_items(items, form.tolerance)
+    return part_items(items, form.tolerance)
 
 
 def _choice_for_memory(form: PairwiseForm) -> tuple[str, object, str] | None:

@@ -179,18 +179,18 @@ class TabulatedItems(EngineItems):
             return "Pairs were counted by the engine, from items by score: accuracies are exact."
         return (
             f"Pairs were counted by the engine, from items in {self.n_bins:,} bins of scores. "
-            f"Every accuracy is within {_round_up(bound)} of the exact one, for certain; intervals,"
+            f"Every accuracy is within {round_up(bound)} of the exact one, for certain; intervals,"
             " p values and findings allow for that. Pairs with equal scores are counted where"
             " they are known to be equal. A smaller tolerance takes more passes, 0 counts exactly."
         )
 
 
-def _round_up(bound: float) -> str:
+def round_up(bound: float) -> str:
     """Return a bound with one digit, which is no smaller.
 
     Examples
     --------
-    >>> _round_up(0.000012), _round_up(0.0031), _round_up(0.5)
+    >>> round_up(0.000012), round_up(0.0031), round_up(0.5)
     ('0.00002', '0.004', '0.5')
     """
     place = max(-math.floor(math.log10(bound)), 0)
