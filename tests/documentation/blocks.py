@@ -74,6 +74,7 @@ NOT_RUN = {
     ("docs/scale.md", "comparity separation"): "it reads tables of millions of rows, and a cluster",
     ("docs/scale.md", "export SPARK_HOME"): "it starts a cluster; test_spark_cluster.py does, too",
     ("docs/scale.md", "export PYSPARK_SUBMIT_ARGS"): "it needs that cluster",
+    ("docs/scale.md", "$SPARK_HOME/sbin"): "it starts a server; test_spark_connect.py does, too",
 }
 """Blocks that no test runs, by page and beginning, each with the reason."""
 

@@ -95,7 +95,9 @@ def _twice(native: Any) -> list[object]:
     # A lazy frame of Polars has no such columns, and warns whoever asks for its names.
     if nw.get_native_namespace(native).__name__ == "polars":
         return []
-    names = getattr(native, "column_names", getattr(native, "columns", ()))
+    # A frame of Spark Connect takes any attribute that it does not know for a column.
+    known = "column_names" if hasattr(type(native), "column_names") else "columns"
+    names = getattr(native, known, ())
     return [name for name, count in Counter(names).items() if count > 1]
 
 

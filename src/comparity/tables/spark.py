@@ -220,13 +220,21 @@ def translate_spark(name: str = "") -> Iterator[None]:
     name : str
         The table that is read, where that is known.
     """
-    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, *_bridge_errors()) as error:
         raise _explain(str(error), name) from error
+
+
+def _bridge_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the bridge to Java, which a client of Spark Connect need not have."""
+    try:
+        from py4j.protocol import Py4JError
+    except ImportError:
+        return ()
+    return (Py4JError,)
 
 
 def _explain(told: str, name: str) -> Exception:
