@@ -39,7 +39,8 @@ NOT_DECIDING = {
         counts.label_parts.MOST_PARTS counts.label_parts.MOST_ROWS
         pairwise.audit.BYTES_PER_ROW pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
-        counts.engine_rows.ORDERS counts.engine_sums.FEW_SUMS counts.engine_sums.MOST_AT_ONCE
+        counts.engine_rows.ORDERS counts.engine_sums.EXACT_BITS counts.engine_sums.FEW_SUMS
+        counts.engine_sums.MOST_AT_ONCE
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS

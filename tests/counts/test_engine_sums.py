@@ -96,6 +96,25 @@ def test_cubes_of_many_items_are_taken_on_the_engine(monkeypatch: pytest.MonkeyP
     assert_same_sums(count_comparisons(*tables, **choices, may_sum=True)["sex"], listed)
 
 
+@pytest.mark.parametrize(("times", "has_room"), [(1, True), (900, False)])
+def test_counts_are_digits_of_a_number_where_they_have_room(
+    monkeypatch: pytest.MonkeyPatch, times: int, has_room: bool
+) -> None:
+    packed, found = engine_sums._EngineJudgments._packed_products, []
+
+    def spy(*given: Any) -> Any:
+        found.append(packed(*given))
+        return found[-1]
+
+    monkeypatch.setattr(engine_sums._EngineJudgments, "_packed_products", spy)
+    rows, known = draw(4)
+    tables = DUCKDB(comparison_columns(rows * times)), DUCKDB(item_columns(known))
+    choices = {**OPTIONS, "sensitive": ["sex"], "intersection": False, "evaluator": "evaluator"}
+    listed = count_comparisons(*tables, **choices)["sex"]
+    assert_same_sums(count_comparisons(*tables, **choices, may_sum=True)["sex"], listed)
+    assert [one is not None for one in found] == [has_room]
+
+
 def test_rows_with_scores_and_groups_are_summed_alike() -> None:
     table = DUCKDB(wide_columns(*draw(2)))
     ids = {"better": "better", "worse": "worse"}

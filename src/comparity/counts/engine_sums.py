@@ -58,6 +58,9 @@ MOST_WHOLE = 1.5e9
 FEW_SUMS = 10**6
 """Up to so many sums of items are cubed in memory, which is faster than on the engine."""
 
+EXACT_BITS = 52
+"""Whole numbers below this power of two, and their sums, are exact as floats."""
+
 MOST_AT_ONCE = 32
 """Gaps that one query over the items works out."""
 
@@ -218,9 +221,12 @@ class _EngineJudgments:
         judges = by_judge.select(nw.col("evaluator").n_unique().alias("n"))
         found.n_evaluators = int(collect_columns(judges)["n"][0]) if self.kinds else 0
         touched = touched_items(self.rows.frame, self.n_profiles)
-        within = StoredFrame(count_kinds(touched, "item", "evaluator"))
+        within = self._packed_products(touched, "item", "evaluator")
+        if within is None:
+            counted = StoredFrame(count_kinds(touched, "item", "evaluator"))
+            within = self._products(counted.frame, "item", "evaluator")
         found.evaluators = self._products(by_judge, "evaluator")
-        found.evaluator_items = self._products(within.frame, "item", "evaluator")
+        found.evaluator_items = within
         found.evaluator_pairs, found.cubes = self._pair_products("evaluator")
 
     def _kind_of(self, code: int) -> JudgmentKind:
@@ -246,6 +252,33 @@ class _EngineJudgments:
         matrix[self._place(found["kind"]), self._place(found["other"])] = found["nm"]
         return matrix
 
+    def _packed_products(self, rows: nw.LazyFrame[Any], *cluster: str) -> Floats | None:
+        """Do the same for very many clusters of few rows, without a join of clusters.
+
+        The counts of a cluster by kind are the digits of one number. Clusters are grouped by their
+        names, then by that number, of which few are different. Where a count has no room in its
+        digit, digits no longer add up to the rows, and nothing is returned.
+        """
+        bits = EXACT_BITS // max(len(self.kinds), 1)
+        if bits < 2 or not self.kinds:
+            return None
+        digit = recode(
+            nw.col("kind"),
+            {code: float(2 ** (bits * place)) for place, code in enumerate(self.kinds)},
+        )
+        packed = rows.select(*cluster, digit.alias("packed")).group_by(*cluster)
+        sums = packed.agg(nw.col("packed").sum(), nw.len().alias("n")).group_by("packed", "n")
+        found = collect_columns(sums.agg(nw.len().alias("clusters")).head(FEW_SUMS + 1))
+        if len(found["n"]) > FEW_SUMS or (found["packed"] >= 2.0**EXACT_BITS).any():
+            return None
+        shifts = bits * np.arange(len(self.kinds))
+        counts = (found["packed"].astype(np.int64)[:, None] >> shifts) & (2**bits - 1)
+        if (counts.sum(axis=1) != found["n"]).any():
+            return None
+        times = found["clusters"].astype(np.float64)[:, None]
+        matrix: Floats = counts.T.astype(np.float64) @ (counts * times)
+        return matrix
+
     def _pair_products(self, *shared: str) -> tuple[Floats, Floats]:
         """Return the products over unordered pairs, and the cubes of both orders by kind."""
         swapped = nw.col("worse") < nw.col("better")
@@ -257,8 +290,9 @@ class _EngineJudgments:
             nw.when(swapped).then(nw.col("worse")).otherwise(nw.col("better")).alias("low"),
             nw.when(swapped).then(nw.col("better")).otherwise(nw.col("worse")).alias("high"),
             nw.when(swapped).then(mirrored).otherwise(code).alias("forth"),
-            nw.when(swapped).then(nw.lit(0)).otherwise(nw.lit(1)).alias("n"),
-            nw.when(swapped).then(nw.lit(1)).otherwise(nw.lit(0)).alias("m"),
+            # DuckDB adds floats, exact as these are, faster than whole numbers of 128 bits.
+            nw.when(swapped).then(nw.lit(0.0)).otherwise(nw.lit(1.0)).alias("n"),
+            nw.when(swapped).then(nw.lit(1.0)).otherwise(nw.lit(0.0)).alias("m"),
         )
         sums = sided.group_by("low", "high", "forth", *shared).agg(nw.col("n", "m").sum())
         n, m = self._exact("n"), self._exact("m")
