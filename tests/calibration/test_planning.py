@@ -96,7 +96,11 @@ def test_planned_power_at_rates_near_0_and_1_is_that_of_the_audit(
     repetitions: int,
     rng: np.random.Generator,
 ) -> None:
-    """Errors at the true rates alone promised 0.8 where 0.00, 0.37 and 0.71 were kept."""
+    """Errors at the true rates alone promised 0.8 where 0.00, 0.37 and 0.71 were kept.
+
+    With a rate of 1 the exact test of the audit finds more than the plan, which knows its normal
+    approximation, promises: 0.89 for 0.80.
+    """
     halves = {"shares": (0.5, 0.5), "base_rates": (0.5, 0.5)}
     plan = plan_separation(tpr=tpr, fpr=fpr, **halves, power=0.8, margin=margin)
     assert plan.n is not None
@@ -108,4 +112,5 @@ def test_planned_power_at_rates_near_0_and_1_is_that_of_the_audit(
         differs = any(test.differs_from_zero for test in audit.tests)
         kept += differs if margin is None else audit.finding == WITHIN
     slack = 3 * np.sqrt(plan.power * (1 - plan.power) / repetitions)
-    assert kept / repetitions == pytest.approx(plan.power, abs=0.05 + slack)
+    more = 0.1 if max(tpr) == 1 else 0.05
+    assert -0.05 - slack < kept / repetitions - plan.power < more + slack
