@@ -64,6 +64,7 @@ NOT_DECIDING = {
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
         ranking.likelihood.errors.MANY ranking.likelihood.errors.TASTE_WORK
+        ranking.likelihood.tastes.MOST_WORK
         ranking.likelihood.search.SMALL
         ranking.likelihood.search.SOON ranking.likelihood.kernels.BLOCK
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
@@ -143,6 +144,7 @@ NOT_DECIDING = {
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
+        ranking.likelihood.tastes.LONGEST_STEP
         ranking.likelihood.sharpness.UNKNOWN ranking.likelihood.pair_integrals.MOST_STEPS
         ranking.likelihood.propagation.MOST_SWEEPS ranking.likelihood.pair_integrals.NEAR
         ranking.lots.FAR ranking.lots.HALVINGS ranking.lots.LONGEST ranking.lots.MOST_CURVATURES

@@ -183,6 +183,11 @@ class Move:
         leverage = -(self.score_weights * self.basis).sum(axis=1)
         return np.asarray(leverage > 1 - 1e-9)
 
+    @property
+    def level_weights(self) -> Floats:
+        """Weights of scores in the levels of groups, as a regression on the groups has them."""
+        return np.asarray(self.basis @ np.linalg.pinv(self.basis.T @ self.basis))
+
     def apply(self, scores: Floats, bias: Floats) -> tuple[Floats, Floats]:
         """Return anchored scores, with mean zero, and anchored biases."""
         steps = self.steps(scores, bias)

@@ -49,6 +49,7 @@ from comparity.ranking.likelihood.errors import (
 )
 from comparity.ranking.likelihood.fit import Fit, check_finite, fit, rows_for
 from comparity.ranking.likelihood.search import TOLERANCE, Task
+from comparity.ranking.likelihood.tastes import fit_with_tastes
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.columns import check_option
@@ -99,9 +100,9 @@ def barp(
     .. math:: P(i \succ_k j) = \frac{1}{1 + e^{-(s_i - s_j + \theta_k \cdot (g_i - g_j))}}
 
     where :math:`g_i` has a 1 for each group of the item other than the reference group [1]_.
-    Scores and biases maximise the likelihood times Gaussian priors together; the slopes of that
-    likelihood are means over the errors of the scores, without which biases would come out too
-    small (`corrected`). Ties and seats are modelled as in :func:`comparity.bradley_terry`.
+    Scores and biases maximise likelihood times Gaussian priors; slopes are means over the errors of
+    the scores, lest biases come out too small (`corrected`). Ties and seats are modelled as in
+    :func:`comparity.bradley_terry`, tastes of each evaluator where data show any (`model_fit`).
 
     Data fix only differences between evaluators. Their common level is an assumption, the
     `anchor`, and the result names it. Standard errors of scores and of single biases take it for
@@ -277,8 +278,8 @@ def _fit_panel(
     rows = rows_for(task)
     diagnosis = diagnose(task.judgments, rows, contrasts, trusted=task.anchor.trusted)
     check_finite(task, diagnosis)
-    fitted = fit(task, rows)
-    fitted, errors, against = settle_level(fitted, fitted.errors(), task.anchor)
+    fitted, errors = fit_with_tastes(task, rows)
+    fitted, errors, against = settle_level(fitted, errors, task.anchor)
     errors = without_unknown(errors, fitted.move, contrasts.attributes, diagnosis)
     result = _result(task, contrasts, fitted, errors, diagnosis)
     result = replace(result, notes=(*result.notes, *against))
@@ -286,9 +287,8 @@ def _fit_panel(
         # Score tests look at the maximum of the likelihood.
         plain = replace(task, corrected=False, sharpness=EQUAL)
         plain_fit = fit(plain, rows) if task.corrected else fitted
-        looked_at = suggest(contrasts.attributes, plain_fit)
-        notes = (*result.notes, words_on(looked_at))
-        result = replace(result, suggestions=looked_at, notes=notes)
+        looked = suggest(contrasts.attributes, plain_fit)
+        result = replace(result, suggestions=looked, notes=(*result.notes, words_on(looked)))
     if score_dependent:
         result = with_score_dependence(result, task.judgments, contrasts, fitted)
     return result

@@ -26,7 +26,7 @@ from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.search import Task
-from comparity.ranking.likelihood.sharpness import VAGUE, with_log_sharpness
+from comparity.ranking.likelihood.sharpness import VAGUE
 from comparity.results.judging import cluster_notes
 
 Floats = NDArray[np.float64]
@@ -111,13 +111,21 @@ def _model_fit_of(fitted: Fit, errors: Errors) -> ModelFit | None:
         p_value=found.p_value,
         spread=math.sqrt(found.variance),
         rejected=found.rejects,
+        tastes=() if fitted.tastes is None else tuple(fitted.tastes.tolist()),
     )
 
 
 def _words_on_fit(found: ModelFit | None, clusters: list[str]) -> Iterator[str]:
     """Say where a model does not fit, and what that does."""
     allowed = f"clusters by {clusters[0]} instead" if clusters else "it"
-    if found is not None and found.rejected:
+    if found is not None and found.tastes:
+        yield (
+            f"A model without tastes does not fit (p {found.p_value:.2g}): judgments of one "
+            f"{found.of} go together beyond scores and biases. So each evaluator has tastes of "
+            f"their own, with an SD from {min(found.tastes):.2g} to {max(found.tastes):.2g}; "
+            "scores, biases and errors allow for them."
+        )
+    elif found is not None and found.rejected:
         yield (
             f"The model does not fit (p {found.p_value:.2g}): judgments of one {found.of} go "
             f"together beyond scores and biases, as if by tastes with SD {found.spread:.2g}. "
@@ -125,8 +133,10 @@ def _words_on_fit(found: ModelFit | None, clusters: list[str]) -> Iterator[str]:
         )
         if found.of == OF_EVALUATORS and not clusters:
             yield (
-                "All evaluators are taken to have equally strong tastes. One whose tastes are "
-                "stronger than the others' can be found to lean without leaning."
+                "All evaluators are taken to have equally strong tastes. Those of each are "
+                "estimated only from three evaluators on, in panels that are not too large, and "
+                "with corrected biases. One whose tastes are stronger than the others' can be "
+                "found to lean without leaning."
             )
 
 
@@ -192,7 +202,13 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
         spread=fitted.sharpness_sd,
         inverted=fitted.inverted,
     )
-    anew = replace(fitted, scores=fitted.scores / sd, bias=bias, priors=(scale, *rest, spread))
+    anew = replace(
+        fitted,
+        scores=fitted.scores / sd,
+        bias=bias,
+        priors=(scale, *rest, spread),
+        tastes=None if fitted.tastes is None else fitted.tastes / sd,
+    )
     return anew, moved, sharpness
 
 
@@ -212,13 +228,14 @@ def _scale_part(fitted: Fit, approximate: float) -> Floats:
     scores, move = fitted.scores, fitted.move
     if len(scores) > DENSE:
         return approximate * scores**2
-    wider = with_log_sharpness(fitted.objective, fitted.solution.point, fitted.sharpness_sd)
+    wider = fitted.widened()
     within = scores - move.basis @ np.linalg.lstsq(move.basis, scores, rcond=None)[0]
     target = np.zeros(wider.size)
     target[: len(scores)] = within / max(float(within @ within), np.finfo(float).tiny)
     solved, _ = conjugate_gradients(wider, target, relative=1e-3)
     linear = replace(move, shifts=np.zeros_like(move.shifts))
-    together = linear.apply(*wider.split(solved)[:2])[0]
+    moved, changed, _ = wider.split(solved)
+    together = linear.apply(moved[: len(scores)], changed)[0]
     return np.asarray(2 * scores * together - scores**2 * float(target @ solved))
 
 
@@ -231,7 +248,7 @@ def _scale_variance(fitted: Fit) -> float:
     objective = fitted.objective
     scores = objective.split(fitted.solution.point)[0]
     told = float(scores @ objective.penalty.pull_within(scores))
-    return len(scores) / max(told, 1.0) ** 2
+    return len(fitted.scores) / max(told, 1.0) ** 2
 
 
 def errors_if_zero(bias: Floats, errors: Floats, sharpness: Sharpness | None) -> Floats:

@@ -192,8 +192,9 @@ class ModelFit:
         SD of what evaluators find in single items beyond scores and biases, or pairs beyond scores,
         in the unit of the scores.
     rejected : bool
-        Whether the model does not fit, so that errors allow for that spread, or for clusters where
-        these are named.
+        Whether it does not fit; errors then allow for that spread, or for clusters that are named.
+    tastes : tuple of float
+        SD of each evaluator's tastes, where the model has them.
     """
 
     of: str
@@ -201,6 +202,7 @@ class ModelFit:
     p_value: float
     spread: float
     rejected: bool
+    tastes: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,8 +353,7 @@ def folds(n: int, n_folds: int, rng: np.random.Generator) -> NDArray[np.int8]:
 
 def by_cross_validation(loss: Callable[[float], float]) -> float:
     """Return the standard deviation of the grid with the least loss on comparisons left out."""
-    losses = [loss(sd) for sd in GRID]
-    return GRID[int(np.argmin(losses))]
+    return min(GRID, key=loss)
 
 
 DEFAULT_SD = 5.0

@@ -80,7 +80,8 @@ def settle_level(fitted: Fit, errors: Errors, anchor: Anchor) -> tuple[Fit, Erro
         open_variance = 1 / (1 / of_mean + 1 / of_gap)
         notes = _contradictions(fitted, errors, of_mean + of_gap)
         move = fitted.move.between(open_variance / of_gap, len(fitted.bias))
-    scores, bias = move.apply(*fitted.objective.split(fitted.solution.point)[:2])
+    seen, bias, _ = fitted.objective.split(fitted.solution.point)
+    scores, bias = move.apply(seen[: len(fitted.scores)], bias)
     moved = replace(fitted, move=move, scores=scores, bias=bias)
     return moved, _widen(moved.errors(), open_variance, move.basis), notes
 

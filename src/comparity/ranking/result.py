@@ -331,12 +331,14 @@ class BiasedRanking(Ranking):
         }
         order = np.argsort(-np.nan_to_num(np.abs(self.z), nan=-1.0), axis=None, kind="stable")
         sharpness = {} if self.sharpness is None else self.sharpness.by_evaluator()
+        tastes = self.model_fit.tastes if self.model_fit is not None else ()
         return [
             {
                 "evaluator": _name(self.evaluators[k]),
                 "contrast": str(self.contrasts[c]),
                 **{name: float(number[k, c]) for name, number in numbers.items()},
                 **sharpness.get(k, {}),
+                **({"taste": tastes[k]} if tastes else {}),
                 "comparisons": int(self.n_judged[k]),
                 "informative": int(self.n_informative[k, c]),
             }

@@ -176,7 +176,7 @@ def test_tastes_are_found_and_widen_errors(sharpness: str) -> None:
     assert not plain.model_fit.rejected
     assert found.model_fit.spread == pytest.approx(0.7, abs=0.35)
     assert any("does not fit" in note for note in found.notes)
-    assert any("equally strong tastes" in note for note in found.notes)
+    assert any("tastes of their own" in note for note in found.notes)
     assert not any("does not fit" in note for note in plain.notes)
     wider = found.centred_standard_errors / plain.centred_standard_errors
     assert np.mean(wider) > 1.2

@@ -104,7 +104,7 @@ def _add_what_is_shared(
     objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]
 ) -> Errors:
     """Return exact errors, with what comparisons share: in clusters where named, or in tastes."""
-    found = _errors_by_solving(objective, solved, move, known)
+    found = errors_by_solving(objective, solved, move, known)
     fit, rows = dispersion_of(objective), objective.data.rows
     found = replace(found, fit=fit)
     if rows.cluster is not None:
@@ -231,14 +231,15 @@ def _gap_targets(objective: Penalised, move: Move) -> Floats:
     A level is what a regression of the scores on the groups gives. Where the anchor is that there
     is no difference, the weights are zero.
     """
-    targets, basis = _move_matrices(objective, move)[1], move.basis
-    targets[: objective.n_items] += basis @ np.linalg.pinv(basis.T @ basis)
+    targets = _move_matrices(objective, move)[1]
+    targets[: objective.n_items] += move.level_weights
     return targets[:, 1:]
 
 
-def _errors_by_solving(
+def errors_by_solving(
     objective: Penalised, solved: Solving, move: Move, known: NDArray[np.bool_]
 ) -> Errors:
+    """Return standard errors by an exact solver; all else is as in :func:`errors_of`."""
     n, m, c = objective.n_items, objective.n_evaluators, objective.n_contrasts
     end, targets = n + m * c, _gap_targets(objective, move)
     flat, weights = _move_matrices(objective, move)

@@ -40,6 +40,7 @@ from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.lapses import LapsePass
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.seen_scores import SeenInverse, seen_leads, seen_spreads
 
 Floats = NDArray[np.float64]
 
@@ -180,7 +181,7 @@ def _free_scores(objective: Penalised, covariances: Solving | OnePass) -> float:
     Their number minus the trace of prior precision times covariance: near their number where data
     are plenty, near zero where the prior says it all.
     """
-    prior, n = objective.penalty, objective.n_items
+    prior, n = objective.penalty, len(covariances.scores)
     # Directions that the prior leaves free have nothing to be shrunk.
     penalised = n if prior.basis is None else n - prior.basis.shape[1]
     if isinstance(covariances, OnePass):
@@ -220,7 +221,7 @@ within them for the most part; narrower bounds leave scores too close together, 
 them."""
 
 
-def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass) -> Floats:
+def tilt_of(objective: Penalised, point: Floats, covariances: Solving | OnePass) -> Floats:
     """Return what the errors of scores and biases add to the gradient, at the point evaluated last.
 
     Parameters
@@ -229,7 +230,7 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass)
         Evaluated last at `point`.
     point : ndarray
         Scores, biases and extra parameters.
-    covariances : Inverse or OnePass
+    covariances : Solving or OnePass
         Of the errors at that point.
     """
     data, rows = objective.data, objective.data.rows
@@ -251,12 +252,16 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass)
     return tilt
 
 
-def spread_of(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
+def spread_of(objective: Penalised, covariances: Solving | OnePass) -> Spread:
     """Return a function that tells the spread of the leads of some comparisons."""
     rows = objective.data.rows
     if isinstance(covariances, Inverse):
         joint, given = covariances.joint, covariances.given
         return lambda part: _dense_spread(*rows.columns(part), joint, given)
+    if isinstance(covariances, SeenInverse):
+        known = (covariances.joint, covariances.given, covariances.cross, covariances.rest)
+        return lambda part: seen_spreads(*rows.columns(part), *known)
+    assert isinstance(covariances, OnePass)
     if covariances.without_biases:
         return lead_variances(objective, covariances)
     weight, of_biases = objective.data.weights(), covariances.evaluators
@@ -264,11 +269,14 @@ def spread_of(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
     return lambda part: _local_spread(*rows.columns(part), weight[part], items, of_biases)
 
 
-def lead_variances(objective: Penalised, covariances: Inverse | OnePass) -> Spread:
+def lead_variances(objective: Penalised, covariances: Solving | OnePass) -> Spread:
     """Return a function that tells the variance of the leads of some comparisons, biases known."""
     rows = objective.data.rows
     if isinstance(covariances, Inverse):
         return lambda part: _dense_lead(rows.better[part], rows.worse[part], covariances.given)
+    if isinstance(covariances, SeenInverse):
+        return lambda part: seen_leads(rows.better[part], rows.worse[part], covariances.given)
+    assert isinstance(covariances, OnePass)
     weight, items = objective.data.weights(), covariances.items
     return lambda part: _local_lead(rows.better[part], rows.worse[part], weight[part], items)
 

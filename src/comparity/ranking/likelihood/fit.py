@@ -70,6 +70,8 @@ class Fit:
         Evaluators with a negative sharpness, of which the logarithm is that of its size.
     equality : tuple of float, int, float or None
         Test of equal sharpness on the way to a sharpness of each.
+    tastes : ndarray or None, (evaluators,)
+        SD of each evaluator's tastes, in the unit of the scores, where the model has any.
     """
 
     scores: Floats
@@ -85,6 +87,7 @@ class Fit:
     sharpness_sd: float
     inverted: NDArray[np.bool_]
     equality: tuple[float, int, float] | None
+    tastes: Floats | None = None
 
     def errors(self) -> Errors:
         """Return standard errors; biases of the trusted, which are zero, have none.
@@ -95,9 +98,12 @@ class Fit:
         known[self.trusted] = True
         if not self.has_sharpness:
             return errors_of(self.objective, self.move, known)
-        wider = with_log_sharpness(self.objective, self.solution.point, self.sharpness_sd)
         known = np.column_stack([known, np.zeros(len(known), dtype=bool)])
-        return errors_of(wider, self.move, known)
+        return errors_of(self.widened(), self.move, known)
+
+    def widened(self) -> Penalised:
+        """Return the likelihood with log sharpness as one more parameter of each evaluator."""
+        return with_log_sharpness(self.objective, self.solution.point, self.sharpness_sd)
 
     @property
     def has_sharpness(self) -> bool:

@@ -47,6 +47,7 @@ from comparity.ranking.likelihood.sharpness import (
 )
 
 Floats = NDArray[np.float64]
+Covariances = Solving | OnePass
 
 TOLERANCE = 1e-6
 ROUNDS, ROUNDS_SHARP = 40, 120
@@ -207,29 +208,36 @@ class Search:
         part = 0.0 if exact else A_TENTH
         found = minimise(objective, self.point, tolerance=loose, part=part, watch=self.watch)
         self.point = found.point
-        near = not self.chosen[1]
-        known = {"beside_scores": near, "without_biases": self.biases_are_slight}
-        covariances = Inverse(objective) if exact else OnePass(objective, SOON, **known)
-        moved = 0.0
-        if any(self.chosen):
-            with one_thread():
-                best = _exact_if_quick(covariances, objective)
-                fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
-            before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
-            own = np.array(self.chosen)
-            moved = float(np.abs(self.sds[own] / before[own] - 1).max())
+        covariances = self.covariances_at(objective, exact=exact)
+        moved = self.choose_sds(objective, covariances) if any(self.chosen) else 0.0
         if self.tilt is None:
             return moved
         turned = self.turn(tilt_of(objective, self.point, covariances))
         if isinstance(covariances, OnePass):
             self.biases_are_slight = covariances.biases_are_slight
-        if self.signs is not None:
-            moved = max(moved, self.sharpen(objective, covariances))
+        moved = max(moved, self.rescale(objective, covariances))
         if turned > STEADY:
             self.ascent.restart()
         elif turned > moved:
             self.ascent.forget()
         return max(moved, turned)
+
+    def covariances_at(self, objective: Penalised, *, exact: bool) -> Covariances:
+        """Return errors at the point that the objective was evaluated at last."""
+        if exact:
+            return Inverse(objective)
+        near = not self.chosen[1]
+        known = {"beside_scores": near, "without_biases": self.biases_are_slight}
+        return OnePass(objective, SOON, **known)
+
+    def choose_sds(self, objective: Penalised, covariances: Covariances) -> float:
+        """Take a step of the standard deviations, and return how far it went."""
+        with one_thread():
+            best = _exact_if_quick(covariances, objective)
+            fixed = fixed_point(objective, self.point, self.sds, best, chosen=self.chosen)
+        before, self.sds = self.sds, self.ascent.step(self.sds, fixed)
+        own = np.array(self.chosen)
+        return float(np.abs(self.sds[own] / before[own] - 1).max())
 
     def turn(self, tilt: Floats) -> float:
         """Take over a tilt, half of it where tilts swing, and return how far it is from the last.
@@ -245,10 +253,15 @@ class Search:
         self.turned, self.change = turned, change
         return turned
 
-    def sharpen(self, objective: Penalised, covariances: Inverse | OnePass) -> float:
+    def rescale(self, objective: Penalised, covariances: Covariances) -> float:
+        """Take over what scales the leads of each evaluator, and return how far it went."""
+        if self.signs is None:
+            return 0.0
+        return self.sharpen(evidence_of(objective, self.point, covariances))
+
+    def sharpen(self, found: Evidence) -> float:
         """Take over a sharpness of each evaluator, and return how far it is from the last."""
         assert self.signs is not None
-        found = evidence_of(objective, self.point, covariances)
         new, self.sharpness_sd = step_of(self.log_sharpness, found)
         # From so near zero, one step tells well what is on the other side. Whoever was turned while
         # others still moved may turn back.
@@ -281,7 +294,7 @@ class Search:
         return _objective(self.task, self.data, self.move, self.free, self.sds, self.tilt)
 
 
-def _exact_if_quick(covariances: Inverse | OnePass, objective: Penalised) -> Solving | OnePass:
+def _exact_if_quick(covariances: Covariances, objective: Penalised) -> Covariances:
     """Return exact errors where they are soon worked out, instead of those by one pass."""
     if not isinstance(covariances, OnePass):
         return covariances
@@ -299,19 +312,25 @@ def _objective(
     tilt: Floats | None,
 ) -> Penalised:
     """Return the penalised likelihood; `free` spans levels of groups that the trusted fix."""
+    penalty = penalty_of(task, data.rows, len(move.basis), free, sds)
+    return Penalised(data, penalty, move.basis, flat=free is None, tilt=tilt)
+
+
+def penalty_of(
+    task: Task, rows: ComparisonRows, n_items: int, free: Floats | None, sds: Floats
+) -> Penalty:
+    """Return the precisions of the priors; `free` spans levels of groups that the trusted fix."""
     score_sd, bias_sd = sds.tolist()
-    n_contrasts = data.rows.contrast.shape[1]
-    precision = np.eye(n_contrasts)
+    precision = np.eye(rows.contrast.shape[1])
     precision[: len(task.precision), : len(task.precision)] = task.precision
-    penalty = Penalty(
+    return Penalty(
         scores=score_sd**-2,
         bias=precision * bias_sd**-2,
         basis=free,
         # Two halves of the items that differ by one have a fourth of their number as squares.
-        level=4 * EFFECT_SD**-2 / len(move.basis),
-        mean=0.0 if math.isinf(bias_sd) or groups_won_both_ways(data.rows) else EFFECT_SD**-2,
+        level=4 * EFFECT_SD**-2 / n_items,
+        mean=0.0 if math.isinf(bias_sd) or groups_won_both_ways(rows) else EFFECT_SD**-2,
     )
-    return Penalised(data, penalty, move.basis, flat=free is None, tilt=tilt)
 
 
 def groups_won_both_ways(rows: ComparisonRows) -> bool:

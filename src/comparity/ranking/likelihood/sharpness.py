@@ -35,7 +35,7 @@ from scipy.special import chdtrc, ndtri
 from comparity.counts.kernels.compilation import njit
 from comparity.counts.pairs import ROUNDING
 from comparity.ranking.likelihood.evidence import CHUNK, lead_variances
-from comparity.ranking.likelihood.exact import Inverse
+from comparity.ranking.likelihood.exact import Solving
 from comparity.ranking.likelihood.lapses import general_pass
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -111,7 +111,7 @@ class Evidence:
         return np.where(values > least, values, 0.0), vectors
 
 
-def evidence_of(objective: Penalised, point: Floats, covariances: Inverse | OnePass) -> Evidence:
+def evidence_of(objective: Penalised, point: Floats, covariances: Solving | OnePass) -> Evidence:
     """Return what comparisons tell about log sharpness at the point evaluated last."""
     slope, whole, leads = _sum_pulls(objective, point, covariances)
     if isinstance(covariances, OnePass):
@@ -194,7 +194,7 @@ def best_sd(free: Floats, variances: Floats) -> float:
 
 
 def _sum_pulls(
-    objective: Penalised, point: Floats, covariances: Inverse | OnePass
+    objective: Penalised, point: Floats, covariances: Solving | OnePass
 ) -> tuple[Floats, Floats, Floats]:
     """Return slope and mean curvature in log sharpness of each evaluator, and all leads."""
     data, rows = objective.data, objective.data.rows
