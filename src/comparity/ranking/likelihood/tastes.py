@@ -17,6 +17,9 @@ tastes, :math:`\kappa_k` its tastes. n normal variables of which data tell a sha
 with twice the square of that share. Contrasts have half of it; the other, :math:`\gamma_k^2 / n`,
 is added. Judgments of an evaluator alone tell :math:`g_k^2 (\sigma^2 + \tau_k^2)`; its parts are
 told by how far it agrees with others, of whom there must be two.
+
+:math:`\tau_k`, in SDs of scores, has the prior :math:`\tau e^{-\tau^2 / 8}`. It keeps tastes off
+zero (Chung et al., 2013): with few judgments an estimate of zero would leave too small an error.
 """
 
 from __future__ import annotations
