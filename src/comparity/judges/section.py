@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from comparity.judges.advice import (
+from comparity.judges.grids import LEAN_WORDS, grids_of
+from comparity.judges.judge_contrasts import Drift
+from comparity.judges.leans import PEOPLE, TRUTH
+from comparity.judges.next_steps import (
     ALPHA,
     MOST_SENTENCES,
     advice_on,
     assumptions_of,
     picks_of_hundred,
 )
-from comparity.judges.grids import LEAN_WORDS, grids_of
-from comparity.judges.judge_contrasts import Drift
-from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
