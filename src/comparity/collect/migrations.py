@@ -209,5 +209,15 @@ def _add_dashboard() -> None:
     )
 
 
-STEPS = {"0001": _make_first_tables, "0002": _add_ratings, "0003": _add_dashboard}
+def _add_index_of_pairs() -> None:
+    """Find the same pair in other lists without reading all: each next pair asks for that."""
+    op.create_index(op.f("ix_pair_pair_key"), "pair", ["pair_key"], unique=False)
+
+
+STEPS = {
+    "0001": _make_first_tables,
+    "0002": _add_ratings,
+    "0003": _add_dashboard,
+    "0004": _add_index_of_pairs,
+}
 """What leads to each version, in order."""

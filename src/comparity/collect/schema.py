@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, LargeBinary, String, Text
 
-VERSION = "0003"
+VERSION = "0004"
 """The last of the migrations."""
 
 METADATA = sa.MetaData(
@@ -96,7 +96,7 @@ PAIR = sa.Table(
     Column("place", Integer, nullable=False),
     Column("left_item", Integer, _refers("item"), nullable=False),
     Column("right_item", Integer, _refers("item"), nullable=False),
-    Column("pair_key", Text, nullable=False),
+    Column("pair_key", Text, nullable=False, index=True),
     Column("repeats", Integer, _refers("pair")),
     Column("how", String(10), nullable=False),
     Column("stratum", Text, nullable=False),
