@@ -248,9 +248,10 @@ def pairwise_parity(
     .. math:: P(f(x) > f(x') \mid x \in i, x' \in j) = P(f(x) < f(x') \mid x \in i, x' \in j)
 
     for every two groups (equation (8) of [1]_). The gap is the first probability minus the second.
-    Of an attribute that is a number, pairs are made by its order, as equations (9) to (11) make
-    them: :math:`P(f(x) > f(x') \mid z > z') = P(f(x) < f(x') \mid z > z')`. That gap is Kendall's
-    tau of score and attribute, with pairs of equal attributes left out (Somers' D).
+    If the attribute z is a number, pairs are ordered by it, as in equations (9) to (11), and
+    :math:`P(f(x) > f(x') \mid z > z')` is compared with :math:`P(f(x) < f(x') \mid z > z')`. That
+    gap is Kendall's tau of score and attribute, with pairs of equal attributes left out (Somers'
+    D).
 
     Parameters
     ----------
