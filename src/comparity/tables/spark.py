@@ -222,9 +222,10 @@ def translate_spark(name: str = "") -> Iterator[None]:
     """
     from pyspark.errors import PySparkException
 
+    errors: tuple[type[Exception], ...] = (PySparkException, *_bridge_errors())
     try:
         yield
-    except (PySparkException, *_bridge_errors()) as error:
+    except errors as error:
         raise _explain(str(error), name) from error
 
 
