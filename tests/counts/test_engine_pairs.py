@@ -172,3 +172,23 @@ def test_labels_with_many_values_are_not_tabulated() -> None:
     assert not len(read_labelled_rows(DUCKDB(many), ROLES).levels)
     late = {**data, "y": np.where(np.arange(600) < 500, 0.0, np.arange(600.0))}
     assert len(read_labelled_rows(DUCKDB(late), ROLES).levels) == 101
+
+
+def test_labels_that_turn_out_to_be_many_stay_on_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collected = []
+
+    def collect(frame: Any) -> Any:
+        found = collect_columns(frame)
+        collected.append(max(map(len, found.values())))
+        return found
+
+    monkeypatch.setattr(engine_pairs, "collect_columns", collect)
+    for name, value in (("PEEK", 20), ("MOST_LEVELS", 5), ("MOST_GROUPS", 3)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    data = draw("normal", 600)
+    data["y"] = np.where(np.arange(600) < 50, 0.0, np.arange(600.0))
+    rows = read_labelled_rows(DUCKDB(data), ROLES)
+    assert (len(rows.levels), rows.counts.sum()) == (0, 600)
+    assert max(collected) == 20
