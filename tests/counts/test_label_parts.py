@@ -176,7 +176,10 @@ def test_bounds_of_the_engine_come_below_what_is_tolerated(kind: str, tolerance:
     weights = {"weight": "w"} if kind == "rounded" else {}
     parted = PartedRows.of(read(data, **weights), rows_at_once(600))
     assert len(parted.ranges.low) > 5
-    sums = PartedSums(GROUPS, parted.tabulate(tolerance))
+    tabulated = parted.tabulate(tolerance)
+    in_ranges = tabulated.table.by_label(tabulated.table.n).sum(axis=1)
+    assert in_ranges.tolist() == parted.ranges.n.tolist()
+    sums = PartedSums(GROUPS, tabulated)
     for level, part in enumerate(parted.parts()):
         sums.add_range(level, part)
     codes = np.searchsorted(GROUPS, data["g"].astype(str))

@@ -31,7 +31,7 @@ from comparity.counts.engine_pairs import (
     tabulate_pairs,
 )
 from comparity.counts.kernels.dominance import line_totals, line_up
-from comparity.counts.kernels.label_parts import (
+from comparity.counts.kernels.label_ranges import (
     OtherRanges,
     PlacedRows,
     add_placements,
