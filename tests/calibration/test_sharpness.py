@@ -248,7 +248,7 @@ def check_errors(found: list[Rates]) -> None:
 
 
 def test_one_judge_with_tastes_beside_others_without_does_not_seem_to_lean() -> None:
-    """Without tastes in the model its bias is 0.14 SDs too far toward the better group."""
+    """Without tastes in the model its bias is 0.14 SDs too far toward the worse group."""
     found = simulate(ONE_TASTE, 40)
     check(found, 0.93, 1.0)
     check_errors(found)

@@ -1,7 +1,7 @@
 r"""Tastes of each evaluator, estimated with scores and tastes integrated out.
 
 An evaluator with tastes agrees with itself more than with others. A fit without tastes takes that
-for sharpness and, where groups differ in quality, for a lean toward the better one. So where
+for sharpness and, where groups differ in quality, for a lean against the better one. So where
 residuals say that there are tastes (:mod:`comparity.ranking.likelihood.dispersion`), evaluator k
 sees :math:`s + t_k` with :math:`t_{ki} \sim N(0, \tau_k^2)`, and the search goes on with scores as
 each evaluator sees them (:mod:`comparity.ranking.likelihood.seen_scores`).
