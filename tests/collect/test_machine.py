@@ -58,6 +58,8 @@ class StudyMachine(RuleBasedStateMachine):
         self.stands: dict[int, list[tuple[str, str]]] = {one: [] for one in range(4)}
         self.sent: list[tuple[int, str, str, str]] = []
         self.seen: dict[int, set[str]] = {one: set() for one in range(4)}
+        # In the order in which they were shown: ids are random, and examples are to be repeated.
+        self.everything: list[str] = []
         self.n_rows = 0
         self.surveyed: set[int] = set()
 
@@ -93,13 +95,14 @@ class StudyMachine(RuleBasedStateMachine):
             if one is not None:
                 assert one.public_id not in {pair for pair, _ in self.stands[who]}
                 self.seen[who].add(one.public_id)
+                if one.public_id not in self.everything:
+                    self.everything.append(one.public_id)
 
     @rule(who=people, outcome=st.sampled_from(OUTCOMES), data=st.data())
-    @precondition(lambda self: any(self.seen.values()))
+    @precondition(lambda self: self.everything)
     def answer(self, who: int, outcome: str, data: st.DataObject) -> None:
         """Answer anything that anybody was ever shown."""
-        everything = sorted(set().union(*self.seen.values()))
-        pair = data.draw(st.sampled_from(everything))
+        pair = data.draw(st.sampled_from(self.everything))
         client_id = f"client {next(self.numbers)}"
         self.send(who, pair, outcome, client_id)
 
