@@ -126,7 +126,7 @@ def draw(tasks: Mapping[Task, Sequence[Point]]) -> None:
 
     names = list(dict.fromkeys(data for data, _ in tasks))
     size = (2.5 * len(names), 2.1 * len(NOTIONS))
-    figure, grid = pyplot.subplots(len(NOTIONS), len(names), figsize=size, dpi=80, squeeze=False)
+    figure, grid = pyplot.subplots(len(NOTIONS), len(names), figsize=size, dpi=75, squeeze=False)
     for row, notion in enumerate(NOTIONS):
         for column, data in enumerate(names):
             axes, points = grid[row][column], tasks.get((data, notion))
@@ -142,7 +142,7 @@ def draw(tasks: Mapping[Task, Sequence[Point]]) -> None:
     ]
     figure.legend(marks, list(COLOURS), loc="lower center", ncols=len(COLOURS), frameon=False)
     figure.tight_layout(rect=(0, 0.03, 1, 1))
-    figure.savefig(PICTURE)
+    figure.savefig(PICTURE, pil_kwargs={"optimize": True})
 
 
 def _panel(axes: Any, points: Sequence[Point]) -> None:

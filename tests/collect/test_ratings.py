@@ -156,6 +156,7 @@ def test_a_study_from_before_ratings_is_brought_to_this_version(tmp_path: Path) 
         for column in ("paused_at", "password"):
             old.execute(f"ALTER TABLE study DROP COLUMN {column}")
         old.execute("DROP TABLE session")
+        old.execute("DROP INDEX ix_pair_pair_key")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
     old.close()
     with open_store(path) as store:
