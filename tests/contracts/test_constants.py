@@ -58,6 +58,7 @@ NOT_DECIDING = {
         planning.power_question.PATHS planning.power_question.SIZES
         planning.power_question.EARLIEST planning.power_question.LATEST
         planning.power_question.NO_ERROR
+        inference.power._LEFT_OUT inference.power._NODES inference.power._STEPS
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.sandwich.AT_ONCE ranking.likelihood.sandwich.MOST_WORK
         ranking.likelihood.dispersion.MOST_ITEMS

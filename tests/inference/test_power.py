@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import normal_power_het
 
+from comparity.counts.pairs import Tally
 from comparity.inference.power import (
     all_within_power,
     any_detection_power,
     detection_power,
     equivalence_power,
+    exact_power,
     smallest_size,
 )
+from comparity.inference.proportions import ExactPivot
 from comparity.inference.rejection import rectangle_probability
 from tests.plain.power import type_two_error
+from tests.plain.two_proportions import binomial
 
 rates = st.floats(0.01, 0.99)
 trials = st.integers(30, 10_000)
@@ -143,3 +147,33 @@ def test_the_size_found_is_the_smallest_that_reaches_the_target(gap: float, targ
 
 def test_a_target_out_of_reach_has_no_size() -> None:
     assert smallest_size(lambda n: 0.7 - 1 / n, 0.7) is None
+
+
+@pytest.mark.parametrize("rates", [(0.9, 0.3), (1.0, 0.5), (0.2, 0.2)])
+def test_exact_power_is_that_of_all_tables(rates: tuple[float, float]) -> None:
+    n, m = 9, 7
+    expected = {"differ": 0.0, "within": 0.0}
+    for x in range(n + 1):
+        for y in range(m + 1):
+            likely = binomial(x, n, rates[0]) * binomial(y, m, rates[1])
+            pivot = ExactPivot(Tally(x, n), Tally(y, m))
+            ends = pivot.p_below(0.6), pivot.p_above(-0.6)
+            expected["differ"] += likely * (pivot.p_value(0.0) <= 0.05)
+            expected["within"] += likely * (max(ends) <= 0.05)
+    assert max(expected.values()) > 0.2
+    differ = exact_power(rates, (n, m), alpha=0.05)
+    within = exact_power(rates, (n, m), alpha=0.05, margin=0.6)
+    assert {"differ": differ, "within": within} == pytest.approx(expected, abs=4e-4)
+
+
+def test_exact_power_allows_for_trials_left_to_chance() -> None:
+    """Two groups of 40 among 160 decisions: the mean over drawn trials, of a step and a slope."""
+    rng = np.random.default_rng(3)
+    drawn = rng.multinomial(160, [0.25, 0.25, 0.5], size=400)[:, :2].tolist()
+    for rates, margin in (((1.0, 1.0), 0.08), ((1.0, 0.85), None)):
+        powers = [exact_power(rates, (n, m), alpha=0.05, margin=margin) for n, m in drawn]
+        expected, error = float(np.mean(powers)), float(np.std(powers)) / 20
+        found = exact_power(rates, (40, 40), alpha=0.05, margin=margin, size=160)
+        assert 0.1 < expected < 0.97
+        assert found == pytest.approx(expected, abs=0.03 + 3 * error)
+        assert abs(found - exact_power(rates, (40, 40), alpha=0.05, margin=margin)) > 0.02

@@ -86,7 +86,7 @@ class PowerQuestion:
     def test_powers(self, expected: ExpectedGaps) -> list[float]:
         """Return the power of every test taken alone."""
         alpha = self._first_step(expected)
-        return [self._power(expected.one(test), alpha) for test in range(len(expected.gaps))]
+        return [self._power(expected.of([test]), alpha) for test in range(len(expected.gaps))]
 
     def _first_step(self, expected: ExpectedGaps) -> float:
         """Return the level at which the smallest p value is judged."""
@@ -98,22 +98,34 @@ class PowerQuestion:
 
     def _power(self, expected: ExpectedGaps, alpha: float) -> float:
         """Return the power of tests, each of two sides at `alpha` or, with a margin, its own."""
-        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
         # The rule of the paper takes the errors of the observed rates whatever the counts.
-        guarded = self.rule != "paper"
+        if self.rule == "paper":
+            return self._normal_power(expected, alpha)
+        # Rates of 0 and 1 have no error: that the test rejects depends on the trials alone.
+        certain = expected.scarce & (expected.standard_errors == 0)
+        rest = self._normal_power(expected.of(~certain), alpha, guarded=True)
         if self.margin is None:
-            away = expected.distances(0.0, alpha / 2) if guarded else None
+            missed = 1 - expected.of(certain).exact_powers(alpha)
+            return 1 - (1 - rest) * float(missed.prod())
+        return rest * float(expected.of(certain).exact_powers(self.alpha, self.margin).prod())
+
+    def _normal_power(
+        self, expected: ExpectedGaps, alpha: float, *, guarded: bool = False
+    ) -> float:
+        gaps, covariance, clusters = expected.gaps, expected.covariance, expected.clusters
+        if self.margin is None:
+            away = expected.detection_distances(alpha) if guarded else None
             return any_detection_power(
                 gaps, covariance, alpha=alpha, clusters=clusters, distances=away
             )
-        sides = [expected.distances(end, self.alpha) for end in (-self.margin, self.margin)]
+        sides = expected.margin_distances(self.margin, self.alpha) if guarded else None
         return all_within_power(
             gaps,
             covariance,
             margin=self.margin,
             alpha=self.alpha,
             clusters=clusters,
-            distances=(sides[0], sides[1]) if guarded else None,
+            distances=sides,
         )
 
     def limit(self) -> float:

@@ -22,7 +22,13 @@ from comparity.inference.agreement_tests import (
     contrasts_of_groups,
     family_of_cells,
 )
-from comparity.inference.rejection import Clusters, critical_distances
+from comparity.inference.power import exact_power
+from comparity.inference.rejection import (
+    Clusters,
+    critical_distances,
+    half_width,
+    scarce_counts,
+)
 
 Vector = NDArray[np.float64]
 Rates = tuple[float, ...]
@@ -40,6 +46,8 @@ class ExpectedGaps:
         Trials expected behind them.
     covariance : ndarray of shape (m, m)
         Covariance of the estimated gaps.
+    size : float
+        Trials expected in all cells together. Into which of them one falls is left to chance.
     clusters : Clusters or None
         Evaluators from whom the tests estimate that covariance, where they have to.
     """
@@ -49,6 +57,7 @@ class ExpectedGaps:
     first_trials: Vector
     second_trials: Vector
     covariance: Vector
+    size: float
     clusters: Clusters | None = None
 
     @property
@@ -65,23 +74,68 @@ class ExpectedGaps:
         errors: Vector = np.sqrt(np.diag(self.covariance))
         return errors
 
-    def distances(self, hypothesised: float, alpha: float) -> Vector:
-        """Return how far from a hypothesised gap estimates must be for a one-sided test."""
-        return critical_distances(
+    @property
+    def _counts(self) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector], Vector]:
+        rates, trials = (
             (self.first_rates, self.second_rates),
             (self.first_trials, self.second_trials),
-            np.diag(self.covariance),
-            hypothesised=hypothesised,
-            alpha=alpha,
         )
+        return rates, trials, np.diag(self.covariance)
 
-    def one(self, test: int) -> ExpectedGaps:
-        """Return one of the tests alone."""
+    def detection_distances(self, alpha: float) -> Vector:
+        """Return how far from zero estimates must be for two-sided tests to reject.
+
+        Where tables have to be enumerated, it is the distance of the z-test with that power.
+        """
+        distances = critical_distances(*self._counts, hypothesised=0.0, alpha=alpha / 2)
+        scarce = self.scarce
+        missed = 1 - self.of(scarce).exact_powers(alpha)
+        distances[scarce] = self._widths(scarce, missed)
+        return distances
+
+    def margin_distances(self, margin: float, alpha: float) -> tuple[Vector, Vector]:
+        """Return how far inside of both ends of the margin estimates must be to lie within it.
+
+        Where tables have to be enumerated, both are those of the z-test with that power.
+        """
+        above, below = (
+            critical_distances(*self._counts, hypothesised=end, alpha=alpha)
+            for end in (-margin, margin)
+        )
+        scarce = self.scarce
+        within = self._widths(scarce, self.of(scarce).exact_powers(alpha, margin))
+        above[scarce] = below[scarce] = margin - within
+        return above, below
+
+    def _widths(self, tests: NDArray[np.bool_], probabilities: Vector) -> Vector:
+        """Return about which distance from zero normal estimates keep with given probabilities."""
+        errors = self.standard_errors[tests]
+        return errors * half_width(probabilities, self.gaps[tests] / errors)
+
+    @property
+    def scarce(self) -> NDArray[np.bool_]:
+        """Which tests are made exactly, of estimates that are far from normal."""
+        if self.clusters is not None:
+            return np.zeros(len(self.gaps), dtype=np.bool_)
+        return scarce_counts(*self._counts)
+
+    def exact_powers(self, alpha: float, margin: float | None = None) -> Vector:
+        """Return the power of each test alone, from the tables that it may meet."""
+        columns = (self.first_rates, self.second_rates, self.first_trials, self.second_trials)
+        powers = [
+            exact_power((p, q), (n, m), alpha=alpha, margin=margin, size=self.size)
+            for p, q, n, m in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        return np.array(powers, dtype=np.float64)
+
+    def of(self, tests: NDArray[np.bool_] | list[int]) -> ExpectedGaps:
+        """Return some of the tests."""
         names = ("first_rates", "second_rates", "first_trials", "second_trials")
         return ExpectedGaps(
-            **{name: getattr(self, name)[[test]] for name in names},
-            covariance=self.covariance[[test]][:, [test]],
-            clusters=None if self.clusters is None else self.clusters.of([test]),
+            **{name: getattr(self, name)[tests] for name in names},
+            covariance=self.covariance[tests][:, tests],
+            size=self.size,
+            clusters=None if self.clusters is None else self.clusters.of(tests),
         )
 
 
@@ -334,6 +388,7 @@ def _contrast_rates(
         first_trials=1 / (first**2 @ (1 / trials)),
         second_trials=1 / (second**2 @ (1 / trials)),
         covariance=between,
+        size=float(trials.sum()),
     )
 
 
