@@ -15,7 +15,7 @@ from comparity.results.audit import Audit
 # What each notion is called, and the beginning of the remedy that is meant for it.
 REMEDY = {
     "separation": "Find out where the gap",
-    "comparative separation (standardised)": "Take the kind of pair",
+    "comparative separation (standardised)": "Look at pairs in which the model disagrees",
     "pairwise equal opportunity (raw)": "Find out why the score",
     "pairwise statistical parity": "Different scores",
     "pairwise agreement with the unadjusted panel": "Look at the pairs",

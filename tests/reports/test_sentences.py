@@ -127,8 +127,8 @@ def test_ties_in_few_kinds_of_pairs_are_told_in_the_order_of_the_kinds(audit: Au
 
 def test_a_margin_as_wide_as_the_interval_would_change_what_was_found(audit: Audit) -> None:
     line, _ = audit_lists(audit)["What would change the verdict"]
-    # The far end of the interval of conftest: -0.11 - 2.2414 * 0.02.
-    assert "a margin of 0.155 or more would contain this gap" in line
+    # The far end of the interval of two one-sided tests at 0.05: -0.11 - 1.6449 * 0.02.
+    assert "would be within a margin of 0.143 or more, whatever the other gaps are" in line
 
 
 def test_a_harmless_gap_stays_so_down_to_the_end_of_its_interval(harmless_audit: Audit) -> None:

@@ -317,8 +317,8 @@ def _notes(
         )
     notes += _family_notes(after, options)
     notes.append(
-        "Equal agreement in all kinds of pairs is comparative separation. It is separation only "
-        "where the judged quality is binary."
+        "Equal agreement in all kinds of pairs is comparative separation. If quality is only good "
+        "or bad, it is the same as separation (equal error rates); otherwise it is not."
     )
     return tuple(notes)
 
@@ -327,7 +327,7 @@ def _family_notes(counts: Counts, options: ComparativeOptions) -> list[str]:
     """Say which hypotheses were judged, and which others there are."""
     if options.continuous:
         return []
-    notes = [f"One family of tests: {family_of(counts.groups, options).about}."]
+    notes = [f"Tested together: {family_of(counts.groups, options).about}."]
     within = {cell.better == cell.worse for cell in counts}
     if options.hypotheses == "all" and len(within) == 1:
         there, other = ("within", "across") if within.pop() else ("across", "within")

@@ -191,7 +191,8 @@ class UnknownPositiveError(ComparityError, LookupError):
         super().__init__(
             f"positive value {positive!r} does not occur in {list_names(columns)}.",
             list_names([*dict.fromkeys(values)], 6),
-            "values are compared exactly; check case and spaces.",
+            "values are compared exactly; check case and spaces. 1/0, true/false and yes/no are "
+            "understood without a positive value.",
         )
 
 

@@ -172,7 +172,7 @@ def family_of_cells(
     if hypotheses == "within":
         return Family(within, (), False, "pairs within groups only, as requested")
     if not graded:
-        about = "pairs across and within groups, which is enough for binary quality"
+        about = "the gaps across and within groups, which is enough for binary quality"
         return Family(usual, (), False, about)
     cells = [Cell(better, worse) for better in groups for worse in groups]
     every = tuple(CellContrast(one, two) for one, two in combinations(cells, 2))
@@ -183,8 +183,8 @@ def family_of_cells(
     kinds = KindContrast((one, two), (three, four))
     known = {frozenset(one) for one in usual}
     further = tuple(one for one in every if frozenset(one) not in known)
-    about = "pairs across groups, within groups, and one against the other, because quality may be "
-    about += "graded"
+    about = "the gap across groups, the gap within groups, and across against within, because "
+    about += "quality may be graded (more than good or bad)"
     return Family((*usual, kinds), further, False, about)
 
 

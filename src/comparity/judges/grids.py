@@ -48,9 +48,8 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
 def _by_group_grid(audit: JudgesAudit) -> Grid:
     reference = audit.by_group[0].reference
     return Grid(
-        title=f"Agreement with {reference}, if such an answer is the better one and if the "
-        "other is (comparative separation; p corrected over the rows of a judge)",
-        header=("judge", "answers", "such is better", "other is better", "gap", "p", "finding"),
+        title=f"Does agreement with {reference} depend on what is preferred? (p corrected)",
+        header=("judge", "answers", "if preferred", "if others are", "gap", "p", "agreement is"),
         rows=tuple(
             (
                 clip(one.judge),
@@ -58,7 +57,7 @@ def _by_group_grid(audit: JudgesAudit) -> Grid:
                 *(f"{rate(a.rate)}\nn {count(a.trials)}" for a in (one.with_more, one.with_less)),
                 f"{signed(one.gap)}\n{interval(*one.interval[:2])}",
                 p_value(one.p_adjusted),
-                one.finding,
+                "uneven" if one.finding == VIOLATED else one.finding,
             )
             for one in sorted(audit.by_group, key=lambda one: (one.p_adjusted, one.p_value))
         ),
@@ -73,8 +72,7 @@ def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
         return
     adjusted = any(one.without_leans for one in board)
     yield Grid(
-        title="Answerers by all judgments (Bradley-Terry; ties count, seats where known; all ranks "
-        "hold together)",
+        title="Answerers by all judgments (Bradley-Terry; a tie is half a win; ranks hold at once)",
         header=(
             *("answerer", "ranks", "score", "interval", "Elo", "wins"),
             *(("rank without leans",) if adjusted else ()),
@@ -107,7 +105,7 @@ def win_matrix(audit: JudgesAudit) -> HeatMap | None:
     if not FEWEST_FOR_MATRIX <= len(names) <= MOST_OPPONENTS:
         return None
     rows = [[one.against.get(name) for name in names] for one in audit.leaderboard]
-    title = "How often the answerer of a row wins over that of a column, where one wins"
+    title = "How often the answerer of a row wins over that of a column, ties left out"
     return _rate_matrix(title, names, rows, unit="wins", corner="answerer")
 
 
@@ -134,7 +132,7 @@ def _lean_grid(audit: JudgesAudit) -> Grid:
     title = "What judges lean to between equally good answers"
     if against := next((one.against for one in audit.leans if one.against), ""):
         verb = "do" if against == PEOPLE else "does"
-        title += f" (if {clip(against)} {verb} not lean; seats need no such thing)"
+        title += f" (if {clip(against)} {verb} not lean; for seats this is not needed)"
     return Grid(
         title=title,
         header=(
@@ -159,7 +157,9 @@ def _lean_grid(audit: JudgesAudit) -> Grid:
 def _to_decide(one: Lean) -> str:
     """Return how many prompts would decide, and how many there are."""
     sizes = "-".join(dict.fromkeys(map(count, sorted(one.needed or ()))))
-    return f"{sizes}\nnow {count(one.prompts)}" if sizes else ""
+    if not sizes:
+        return MISSING if one.finding == UNDECIDED else "decided"
+    return f"{sizes}\nnow {count(one.prompts)}"
 
 
 def _hundreds(share: float, ends: Interval) -> tuple[str, str]:
@@ -170,15 +170,15 @@ def _hundreds(share: float, ends: Interval) -> tuple[str, str]:
 
 def _sharpness_grid(audit: JudgesAudit) -> Grid:
     truth = any(one.against == TRUTH for one in audit.leans)
-    better = "the right one" if truth else "the better one, if it is better by one SD"
+    better = "the right one" if truth else "an answer that is better by one SD of quality"
     header = ("judge", "times", "interval", "own opinions, in SDs of quality")
+    tastes = {one.judge: f"{one.taste:.1f}".replace("nan", MISSING) for one in audit.sharpness}
     rows = (
-        (clip(one.judge), *_hundreds(one.picks, one.interval), shown.replace("nan", MISSING))
+        (clip(one.judge), *_hundreds(one.picks, one.interval), tastes[one.judge])
         for one in sorted(audit.sharpness, key=lambda one: -one.picks)
-        for shown in [f"{one.taste:.1f}"]
     )
     return Grid(
-        title=f"How sharp judges are: of 100 pairs, what else being equal, they pick {better}",
+        title=f"How sharp judges are: how often of 100 they pick {better}, if nothing else differs",
         header=header[: 3 if truth else 4],
         rows=tuple(row[: 3 if truth else 4] for row in rows),
         most=20,
@@ -193,8 +193,8 @@ def _lifted_grids(audit: JudgesAudit) -> Iterator[Grid]:
     if not kinds:
         return
     yield Grid(
-        title="Ranks by quality, and what one lean of the judges alone makes of them",
-        header=("answerer", "quality", *(f"with {kind}" for kind in kinds)),
+        title="Ranks without leans, and as they would be if judges had one lean only",
+        header=("answerer", "without leans", *(f"leaning to {kind}" for kind in kinds)),
         rows=tuple(
             (clip(one.answerer), str(one.without_leans), *(str(one.with_lean[k]) for k in kinds))
             for one in sorted(board, key=lambda one: one.without_leans or 0)
@@ -225,8 +225,8 @@ def _drift_grid(drift: Drift) -> Grid:
 def _corrected_grid(audit: JudgesAudit) -> Grid:
     several = len({one.judge for one in audit.corrected}) > 1
     return Grid(
-        title="How often people prefer each answerer: people alone, the judge alone, and both",
-        header=("answerer", "people alone", "judge alone", "people and judge", "a vote is worth"),
+        title="How often each answerer wins: by people, by the judge, by people with its help",
+        header=("answerer", "people", "judge", "people and judge", "with it a vote counts as"),
         rows=tuple(
             (
                 clip(one.answerer) + (f"\n{clip(one.judge)}" if several else ""),
@@ -289,8 +289,8 @@ def _judge_grid(audit: JudgesAudit) -> Grid:
 
 def _order_grid(audit: JudgesAudit) -> Grid:
     return Grid(
-        title="Pairs in both orders (p: exact, over prompts, corrected for the number of judges)",
-        header=("judge", "pairs", "one verdict", "first both", "second both", "p", "same again"),
+        title="Pairs judged in both orders (p: exact, over prompts, corrected for all judges)",
+        header=("judge", "pairs", "one verdict", "first twice", "second twice", "p", "same again"),
         rows=tuple(
             (
                 clip(one.name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from comparity.judges.leans import PEOPLE
 from comparity.judges.result import JudgesAudit
 from comparity.judges.wins import EVEN, Lean
 from comparity.reports.sections import clip, count, several
@@ -34,7 +35,11 @@ def assumptions_of(audit: JudgesAudit) -> Iterator[str]:
             "orders. It is assumed to add the same amount, in logits, to every answer."
         )
     for one in dict.fromkeys(one.against for one in audit.leans if one.against):
-        yield f"{clip(one[:1].upper() + one[1:])} has no lean: other leans are measured from there."
+        verb = "do" if one == PEOPLE else "does"
+        yield (
+            f"{clip(one[:1].upper() + one[1:])} {verb} not lean: what looks equally good there is "
+            "taken to be equally good. All leans but those to a seat rest on this."
+        )
 
 
 def advice_on(audit: JudgesAudit) -> Iterator[str]:
@@ -42,9 +47,9 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
     leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
     if leaning:
         yield (
-            f"{_list_names(leaning)}: the seat decides some pairs (exact test over prompts, "
-            "corrected for the number of judges). Ask in both orders and count a changed winner "
-            "as a tie."
+            f"{list_names(leaning)}: the seat decides some pairs (exact test over prompts, "
+            "corrected for the number of judges). Ask in both orders, and count a pair whose "
+            "winner changes as a tie."
         )
     once = [
         clip(one.name)
@@ -53,7 +58,7 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
     ]
     if once:
         yield (
-            f"{_list_names(once)}: every pair was judged in one order only, so its "
+            f"{list_names(once)}: every pair was judged in one order only, so its "
             "consistency is not known. Ask some pairs in both orders."
         )
     coins = [
@@ -63,7 +68,7 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
     ]
     if coins:
         yield (
-            f"{_list_names(coins)}: fewer than half of the verdicts stay when the answers change "
+            f"{list_names(coins)}: fewer than half of the verdicts stay when the answers change "
             "seats. Leave this judge out, or change its prompt."
         )
     for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
@@ -74,8 +79,8 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
         ]
         if names:
             yield (
-                f"{_list_names(names)}: a lean to {toward}. Use the ranks without leans, or "
-                "correct by votes of people."
+                f"{list_names(names)}: a lean to {toward}. Use the ranks without leans (in the "
+                "table of answerers), or the win rates that votes of people correct."
             )
     yield from _uneven_agreement(audit)
     yield from _undecided(audit)
@@ -86,7 +91,7 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
         if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
     ]
     if failing:
-        yield f"{_list_names(failing)}: many judgments are missing; a table shows for which groups."
+        yield f"{list_names(failing)}: many judgments are missing; a table shows for which groups."
     beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
     if not beside and not any(one.persons for one in audit.judges):
         yield (
@@ -112,7 +117,8 @@ def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
         return
     gaps = (
         ", ".join(
-            f"{one.toward} {100 * one.with_more.rate:.0f} and {100 * one.with_less.rate:.0f}"
+            f"{100 * one.with_more.rate:.0f} if {one.toward} are preferred and in "
+            f"{100 * one.with_less.rate:.0f} if others are"
             for one in told
             if one.judge == judge
         )
@@ -120,11 +126,10 @@ def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
     )
     names = dict.fromkeys(clip(one.judge) for one in told)
     yield (
-        f"Agreement with {told[0].reference} depends on which answer is better. Agreement of 100 "
-        "pairs, if such an answer is better and if the other is: "
-        f"{'; '.join(f'{name}: {gap}' for name, gap in zip(names, gaps, strict=True))}. Either the "
-        "judge leans, or these pairs are harder to judge. Look at the leans, which hold quality "
-        "fixed, before you call the judge biased."
+        f"Agreement with {told[0].reference} depends on which answer they prefer. Of 100 pairs, "
+        f"{'; '.join(f'{name} agrees in {gap}' for name, gap in zip(names, gaps, strict=True))}. "
+        "Either the judge leans, or these pairs are harder to judge. The table of leans, which "
+        "compares answers of equal quality, tells which; this alone does not."
     )
 
 
@@ -143,7 +148,7 @@ def _undecided(audit: JudgesAudit) -> Iterator[str]:
         yield f"{count(len(told) - MOST_UNDECIDED)} more leans are {UNDECIDED}: see the table."
 
 
-def _list_names(names: list[str]) -> str:
+def list_names(names: list[str]) -> str:
     """Return the first names of a list, and how many there are besides."""
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {count(more)} more" if more > 0 else "")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from comparity.judges.agreement import PEOPLE as VOTES
 from comparity.judges.grids import LEAN_WORDS, grids_of
 from comparity.judges.judge_contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
@@ -14,6 +15,7 @@ from comparity.judges.next_steps import (
     MOST_SENTENCES,
     advice_on,
     assumptions_of,
+    list_names,
     picks_of_hundred,
 )
 from comparity.judges.rates import PromptRate
@@ -35,8 +37,8 @@ LEAN_TITLES = {
     "length": "Length: how often it picks the one that is twice as long",
     "style": "Style: how often it picks the one with twice as many headers, list items, ...",
     "refusal": "Refusals: how often it picks the one that refuses",
-    "self": "Own family: how often it picks the one of its own maker",
-    "family": "Other families: how often it picks the one of a maker",
+    "self": "Own maker: how often it picks the answer of its own maker",
+    "family": "Makers: how often it picks the answer of one maker",
 }
 """Pictures of leans, by their kind."""
 
@@ -72,7 +74,15 @@ def _headline(audit: JudgesAudit) -> str:
     others = sum(not one.persons for one in audit.judges)
     parts = [several(others, "judge")] if others or not people else []
     parts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
-    return f"Audit of {' and '.join(parts)}: {judgments}"
+    found = list_names([*dict.fromkeys(clip(one.judge) for one in _found_leans(audit))])
+    lean = "lean" if len({one.judge for one in _found_leans(audit)}) > 1 else "leans"
+    answer = f"{found} {lean}" if found else "no lean is found"
+    told = f"{answer} ({judgments})" if audit.leans else judgments
+    return f"Audit of {' and '.join(parts)}: {told}"
+
+
+def _found_leans(audit: JudgesAudit) -> list[Lean]:
+    return [one for one in audit.leans if one.finding == VIOLATED]
 
 
 def reading_line(one: Reading) -> str:
@@ -121,10 +131,15 @@ def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
     if one.first is not None:
         parts.append(f"{verb} the first answer in {in_hundred(one.first)} decided judgments")
     else:
-        parts.append(f"its preference for a seat is not known, because {one.first_unknown}")
+        parts.append(
+            f"whether the first answer is preferred is not known, because {one.first_unknown}"
+        )
     twins = one.twins
     if twins is not None and twins.consistent.prompts > 1:
-        told = f"both orders have the same verdict in {in_hundred(twins.consistent)} pairs"
+        told = (
+            f"the verdict stays the same in {in_hundred(twins.consistent)} pairs if the answers "
+            "change seats"
+        )
         if twins.decided_flips:
             told += (
                 f" (of the others {count(twins.first_both)} went to the first seat twice and "
@@ -139,22 +154,40 @@ def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
 
 
 def _sentences(audit: JudgesAudit) -> Iterator[str]:
+    yield from _lean_sentences(audit)
     seats = {one.judge: one for one in audit.leans if one.kind == "seat"}
     for judge in audit.busiest[:MOST_SENTENCES]:
         yield judge_sentence(judge, seats.get(judge.name))
     if len(audit.judges) > MOST_SENTENCES:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
-    yield from _lean_sentences(audit)
+    yield from _agreement_sentences(audit)
     if audit.drift is not None:
         yield _drift_sentence(audit.drift)
     for reading in audit.readings:
         yield f"Read {reading_line(reading)}."
-    yield f"Intervals ({percent(audit.level)}) treat prompts as clusters."
+    yield (
+        f"Numbers in brackets are {percent(audit.level)} intervals. They allow for judgments of "
+        "one prompt being alike."
+    )
     if any(one.longer for one in audit.judges) and not audit.leans:
         yield (
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
             "better."
         )
+
+
+def _agreement_sentences(audit: JudgesAudit) -> Iterator[str]:
+    """Yield how often judges agree with people, and people with each other."""
+    decided = [one for one in audit.agreements if not one.ties and one.raw.trials]
+    beside = [one for one in decided if one.second == VOTES]
+    if not beside:
+        return
+    told = [f"{clip(one.first)} agrees with people in {in_hundred(one.raw)}" for one in beside]
+    more = len(told) - MOST_SENTENCES
+    told = [*told[:MOST_SENTENCES], *([f"{count(more)} more: see the table"] if more > 0 else [])]
+    people = [one for one in decided if one.first == VOTES]
+    told += [f"two people agree in {in_hundred(one.raw)}" for one in people]
+    yield f"Of pairs that both decided, {'; '.join(told)}."
 
 
 def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
@@ -220,10 +253,8 @@ def _charts(audit: JudgesAudit) -> Iterator[Chart]:
         yield seat_chart(audit)
     if any(one.twins for one in audit.judges):
         shares = {one.name: one.consistent for one in audit.judges}
-        yield replace(
-            _share_chart(audit, "How often both orders have the same verdict", shares, "pair"),
-            line=None,
-        )
+        title = "How often the verdict stays if the answers change seats"
+        yield replace(_share_chart(audit, title, shares, "pair"), line=None)
     for kind in LEAN_TITLES:
         if any(one.kind == kind for one in audit.leans):
             yield _lean_chart(audit, kind)
@@ -238,7 +269,7 @@ def _lean_chart(audit: JudgesAudit, kind: str) -> RowChart:
     leans = [one for one in audit.leans if one.kind == kind]
     unit = "changed winner" if kind == "seat" else "judgment"
     return RowChart(
-        title=f"{LEAN_TITLES[kind]}, with {percent(audit.level)} intervals over prompts",
+        title=f"{LEAN_TITLES[kind]} (50 of 100 is no lean), with {percent(audit.level)} intervals",
         about="the table of leans has all numbers",
         axis=_axis_of_hundred(),
         rows=tuple(
@@ -266,7 +297,7 @@ def _share_chart(
         note = several(share.trials, unit) if share else "not known"
         rows.append(Row(label=shorten_label(clip(name)), note=note, marks=(mark,)))
     return RowChart(
-        title=f"{title}, with {percent(audit.level)} intervals over prompts",
+        title=f"{title}, with {percent(audit.level)} intervals",
         about="the table of judges has all numbers",
         axis=_axis_of_hundred(),
         rows=tuple(rows),

@@ -340,8 +340,9 @@ def _bound_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
     )
     if n_strong > n_parts:
         notes.append(
-            f"Comparisons alone would make scores infinite: items fall into {n_strong:,} parts, of "
-            f"any two of which one never lost to the other.{_note_on_cut_off(found, items)}"
+            f"Comparisons alone would make some scores infinite: items fall into {n_strong:,} "
+            "parts, and of any two parts one never lost to the other."
+            f"{_note_on_cut_off(found, items)}"
         )
     for word, places in (("lost", found.undefeated), ("won", found.winless)):
         if len(places):

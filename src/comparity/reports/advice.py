@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from comparity.reports.statements import weaker_kind
 from comparity.results.audit import Audit
 from comparity.results.result import UNDECIDED, VIOLATED
 
@@ -22,9 +23,8 @@ REMEDIES = {
         "constraints on such pairs (command: comparity train)."
     ),
     "comparative": (
-        "Take the kind of pair with the lower rate. Look at pairs in which the model disagrees "
-        "with the judges, and find out who is right. A score can be trained with constraints on "
-        "such pairs (command: comparity train)."
+        "Look at pairs in which the model disagrees with the judges{first}, and find out who is "
+        "right. A score can be trained with constraints on such pairs (command: comparity train)."
     ),
     "pairwise statistical parity": (
         "Different scores may have a reason. Where there are labels, ask whether the score orders "
@@ -92,7 +92,9 @@ def next_steps(audit: Audit) -> Iterator[str]:
     if audit.finding == VIOLATED:
         yield JUSTIFIED
         remedies = (step for word, step in REMEDIES.items() if word in audit.notion)
-        yield from islice(remedies, 1)
+        kind = weaker_kind(audit)
+        first = f" (first those in which they put {kind})" if kind else ""
+        yield from (step.replace("{first}", first) for step in islice(remedies, 1))
         yield AGAIN
     elif audit.finding == UNDECIDED:
         yield NO_CLAIM

@@ -88,7 +88,7 @@ def _further_grid(audit: Audit) -> Grid:
     """Set out gaps that have to be within the margin, too; the least certain ones first."""
     gaps = sorted(audit.further_gaps, key=lambda gap: -_sortable(gap.equivalence_p))
     return Grid(
-        title=f"Gaps between other kinds of pairs, which have to be {WITHIN}, too",
+        title=f"Other gaps: the audit is {WITHIN} only if these are, too",
         header=("gap between", "gap", "interval", f"p (≥ {audit.margin:g})", "finding"),
         rows=tuple(
             (
@@ -194,7 +194,7 @@ def _estimate(estimate: RateEstimate | None) -> str:
 
 def _joint_grid(audit: Audit) -> Grid:
     return Grid(
-        title="Tests of several equalities at once (reported, never judged)",
+        title="Tests of several equalities at once (for statisticians; they decide nothing here)",
         header=("hypothesis", "chi-square", "df", "p", "method"),
         rows=tuple(
             (

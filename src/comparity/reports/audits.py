@@ -74,10 +74,21 @@ def explanation(audit: Audit) -> str:
     if tested == 1:
         some = f"The gap that was tested{others} is"
     return {
-        VIOLATED: f"{some} larger than chance explains.",
+        VIOLATED: f"{some} larger than chance explains{_other_findings(audit)}.",
         WITHIN: f"Every gap is shown to be smaller than {margin} in size.",
         UNDECIDED: f"The data neither show a gap nor rule out one of {margin} or more.",
     }[audit.finding]
+
+
+def _other_findings(audit: Audit) -> str:
+    """Say what was found of the gaps that are not violated."""
+    found = [test.finding for test in audit.tests if test.pivot is not None]
+    others = [
+        f"{found.count(other)} {'is' if found.count(other) == 1 else 'are'} {other}"
+        for other in (WITHIN, UNDECIDED)
+        if other in found
+    ]
+    return f"; {' and '.join(others)}" if others else ""
 
 
 def audit_sentences(audit: Audit) -> Iterator[str]:
@@ -110,12 +121,13 @@ def _gap_axis(audit: Audit) -> str:
     """Say what gaps are measured in."""
     if "differential" in audit.notion:
         return "gap (DPD: in standard deviations of the difference)"
-    return "gap (difference of rates)"
+    return "gap (first rate minus second)"
 
 
 def basis(audit: Audit) -> str:
     """Say what the finding rests on: margin, error rate, design, and how much data."""
-    harmless = f"Gaps shown to be below {audit.margin:g} count as harmless"
+    points = "" if "differential" in audit.notion else f" ({100 * audit.margin:g} points)"
+    harmless = f"Gaps shown to be below {audit.margin:g}{points} count as harmless"
     parts = [
         "Any gap found to differ from zero counts" if audit.rule == "paper" else harmless,
         _error_rate(audit),
@@ -178,16 +190,16 @@ def _what_would_change(audit: Audit, test: JudgedGap) -> str:
     """Say what data, or what margin, would lead to another finding; nothing where none is known."""
     if test.needed is not None:
         return what_would_decide(audit, test)
-    low, high, _ = test.deciding_interval
+    low, high, _ = test.equivalence_interval
     end = max(abs(low), abs(high))
     if test.pivot is None or not math.isfinite(end) or audit.rule == "paper":
         return ""
-    # An interval inside the margin shows a gap smaller than it: the two one-sided tests at alpha
-    # are never stricter than an interval at 1 - alpha.
     enough = f"{math.ceil(1000 * end) / 1000:g}"
     if test.finding == VIOLATED:
-        return f"a margin of {enough} or more would contain this gap"
-    return f"holds for every margin down to {enough}" if test.finding == WITHIN else ""
+        # If all gaps were within a margin, none would need the correction that is in the interval.
+        others = ", whatever the other gaps are" if len(audit.tests) > 1 else ""
+        return f"would be within a margin of {enough} or more{others}"
+    return f"stays within every margin down to {enough}" if test.finding == WITHIN else ""
 
 
 def what_would_decide(audit: Audit, test: JudgedGap) -> str:
@@ -195,7 +207,10 @@ def what_would_decide(audit: Audit, test: JudgedGap) -> str:
     needed = test.needed
     assert needed is not None, test.null
     found, none = (_enough(audit, needed, place) for place in (0, 1))
-    told = f"with 80% power, needs {found} if the true gap is as observed, and {none} if it is zero"
+    told = (
+        f"with 80% power to decide it either way, needs {found} if the true gap is as observed, "
+        f"and {none} if it is zero"
+    )
     helpless = audit.unit == "judgments" and not _is_fresh(audit)
     if helpless and needed.judgments == (None, None):
         return f"{told}; more judgments of {_these(audit)} will not decide it"

@@ -27,6 +27,8 @@ SIGNS = {
 }
 ERROR_RATES = ("true positive rate", "false positive rate")
 MOST_DIGITS = 3
+# Names of columns that are words of the language.
+WORDS = ("decision", "label", "model", "outcome", "prediction", "score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,17 @@ def _prefix(side: Side) -> str:
     return f"{side.attribute}: " if side.attribute else ""
 
 
+def weaker_kind(audit: Audit) -> str:
+    """Return the kind of pair with the lower rate of the test that decided; none elsewhere."""
+    test = foremost_test(audit)
+    sides = compared_sides(audit, test) if test is not None else None
+    if sides is None or sides[0].estimate.name not in ("agreement", "pairwise accuracy"):
+        return ""
+    lower = min(sides, key=lambda side: side.estimate.rate)
+    attribute = _safe(lower.attribute or _columns(audit).get("sensitive", ""))
+    return _kind_of_pair(lower.name, attribute, _is_number(audit))
+
+
 def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str:
     known = _columns(audit)
     attribute = _safe(first.attribute or known.get("sensitive", ""))
@@ -214,8 +227,8 @@ def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str
         return _pairs_in_words(audit, first, second, digits, known, attribute)
     shares = [POINTS.text(side.estimate.rate, digits) for side in (first, second)]
     groups = [_group(side.name, attribute) for side in (first, second)]
-    label = _safe(known.get("label", "the label"))
-    model = _safe(known.get("prediction", "the model's decision"))
+    label = _named(known.get("label", "the label"))
+    model = _named(known.get("prediction", "the model's decision"))
     label_yes, label_no, model_yes = _words_for_yes(audit)
     answer = label_yes if first.estimate.name == "true positive rate" else label_no
     return (
@@ -242,18 +255,21 @@ def _words_for_yes(audit: Audit) -> tuple[str, str, str]:
 def _pairs_in_words(
     audit: Audit, first: Side, second: Side, digits: int, known: Mapping[str, str], attribute: str
 ) -> str:
-    model = _safe(known.get("score", "the model"))
+    model = _named(known.get("score", "the model"))
     who, put = _whose_order(audit, known)
     unit = "judgments" if audit.unit == "judgments" else "pairs"
     weighted = " (standardised)" if "(standardised)" in audit.notion else ""
-    # Of a number, the groups of a pair are the larger and the smaller value.
-    is_number = bool(_mapping(audit.provenance.get("options")).get("continuous"))
-    kinds = [_kind_of_pair(side.name, attribute, is_number) for side in (first, second)]
+    kinds = [_kind_of_pair(side.name, attribute, _is_number(audit)) for side in (first, second)]
     shares = [POINTS.text(side.estimate.rate, digits) for side in (first, second)]
     return (
         f"Where {who} {put} {kinds[0]}, {model} agrees in {shares[0]} of 100 {unit}{weighted}; "
         f"where {'they' if put == 'put' else 'it'} {put} {kinds[1]}, in {shares[1]}. "
     )
+
+
+def _is_number(audit: Audit) -> bool:
+    """Tell whether the groups of a pair are the larger and the smaller value of a number."""
+    return bool(_mapping(audit.provenance.get("options")).get("continuous"))
 
 
 def _whose_order(audit: Audit, known: Mapping[str, str]) -> tuple[str, str]:
@@ -262,7 +278,7 @@ def _whose_order(audit: Audit, known: Mapping[str, str]) -> tuple[str, str]:
         return "judges", "put"
     if "panel" in audit.notion:
         return f"the {audit.notion.partition('with the ')[2]}", "puts"
-    return _safe(known.get("label", "the label")), "puts"
+    return _named(known.get("label", "the label")), "puts"
 
 
 def _kind_of_pair(name: str, attribute: str, is_number: bool) -> str:
@@ -295,6 +311,11 @@ def _columns(audit: Audit) -> dict[str, str]:
 def _mapping(found: Any) -> Mapping[str, Any]:
     """Return a mapping; whatever else a file that was written elsewhere holds is none."""
     return found if isinstance(found, Mapping) else {}
+
+
+def _named(column: str) -> str:
+    """Return the name of a column as the subject of a sentence."""
+    return f"the {column}" if column in WORDS else _safe(column)
 
 
 def _safe(name: str) -> str:

@@ -49,6 +49,7 @@ from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups, qualified, yes_values
 
 UNCLUSTERED = "Rows are taken to be independent of each other."
+LABELS = "Labels are taken as right, and as known of those who were turned down, too."
 CLUSTERED = (
     "Exact tests are for independent rows; rates are compared by a score test whose residuals are "
     "summed by cluster."
@@ -380,6 +381,7 @@ def _sampling_notes(counts: Mapping[str, DecisionCounts], options: SeparationOpt
     clusters = _clusters(counts)
     notes = cluster_notes(clusters, options.cluster)
     notes.append(CLUSTERED if clusters else UNCLUSTERED)
+    notes.append(LABELS)
     if options.rule == "paper":
         notes.append(
             "The rule of the paper makes every test at alpha without correction: with two tests "
