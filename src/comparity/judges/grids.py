@@ -72,9 +72,9 @@ def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
         return
     adjusted = any(one.without_leans for one in board)
     yield Grid(
-        title="Answerers by all judgments (Bradley-Terry; a tie is half a win; ranks hold at once)",
+        title="Answerers by all judgments (scores: Bradley-Terry, a tie is half a win)",
         header=(
-            *("answerer", "ranks", "score", "interval", "Elo", "wins"),
+            *("answerer", "ranks", "score", "interval", "Elo", "wins of decided"),
             *(("rank without leans",) if adjusted else ()),
             "judgments",
         ),

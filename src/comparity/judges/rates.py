@@ -318,7 +318,7 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
     kept = rows & log.seated & (log.orders == ONE_ORDER) & _is_decided(log)
     if not kept.any():
         if (rows & (log.orders != ONE_ORDER)).any():
-            return None, "the log keeps one verdict for both orders of a pair"
+            return None, "the log has one row for both orders of a pair"
         return None, "the log does not say which answer was shown first"
     # An answerer who is always first wins there because of its quality, for all one knows.
     if not np.intersect1d(log.first[kept], log.second[kept]).size:

@@ -214,6 +214,8 @@ def _pieces(section: Section) -> Iterator[str]:
     yield from (section.headline, *section.sentences)
     for chart in section.charts:
         yield from (chart.title, chart.axis_label)
+        if getattr(chart, "band", None):
+            yield "the shaded band is the margin"
     for grid in section.grids:
         yield from (grid.title, *grid.header)
         yield from (cell for row in grid.rows for cell in row)

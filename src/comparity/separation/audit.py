@@ -49,7 +49,7 @@ from comparity.tables.typing import Attributes, Column
 from comparity.tables.values import check_groups, qualified, yes_values
 
 UNCLUSTERED = "Rows are taken to be independent of each other."
-LABELS = "Labels are taken as right, and as known of those who were turned down, too."
+LABELS = "Labels are taken as right, and as known for those who were turned down, too."
 CLUSTERED = (
     "Exact tests are for independent rows; rates are compared by a score test whose residuals are "
     "summed by cluster."

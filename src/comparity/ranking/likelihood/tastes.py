@@ -30,6 +30,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import orth
+from scipy.special import ndtri, stdtrit
 
 from comparity.ranking.fits import Prior
 from comparity.ranking.likelihood.comparison_rows import ComparisonRows
@@ -87,12 +88,14 @@ class TastedFit(Fit):
         with one_thread():
             solved, move = SeenInverse(wider), SeenMove.of(self.move, len(self.bias))
             found = errors_by_solving(wider, solved, move, known)
+        # Tastes of so many items tell their SD: biases are as far from it as Student's t.
+        unsure = np.where(np.arange(len(kept)) < columns, _student(len(self.scores), columns), 1.0)
         return replace(
             found,
             scores=found.scores[: len(self.scores)],
-            bias=found.bias[:, kept],
-            centred=found.centred[:, kept],
-            level=found.level[kept],
+            bias=found.bias[:, kept] * unsure,
+            centred=found.centred[:, kept] * unsure,
+            level=found.level[kept] * unsure,
             with_last=found.with_last[:, kept],
             fit=self.dispersion,
         )
@@ -104,6 +107,12 @@ class TastedFit(Fit):
         wider = with_scales(self.objective, self.tastes > 0, self.sharpness_sd)
         wider.solver = SeenInverse(wider)
         return wider
+
+
+def _student(n_items: int, columns: int) -> float:
+    """Return by how much Student's quantile exceeds the normal one, at a level of 95%."""
+    dof = max(n_items - columns - 1, 1)
+    return float(stdtrit(dof, 0.975) / ndtri(0.975))
 
 
 def fit_with_tastes(task: Task, rows: ComparisonRows) -> tuple[Fit, Errors]:
