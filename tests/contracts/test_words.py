@@ -62,7 +62,7 @@ INSTEAD = {
     r"(?<!power )(?<!local )(?<!zipf's )(?<!in )\blaws?\b(?! school| student| of succession)": (
         "distribution"
     ),
-    r"\bless (the|that|those|its|their|what|published|agreement)\b": "minus",
+    r"\bless (the|that|those|its|their|what|published|agreement|twice)\b|\} less \{": "minus",
     r"\banew\b(?! =|, )": "again",
     r"\bturned round\b": "reversed",
     r"\bdrawn to zero\b": "shrunk toward zero",
@@ -115,6 +115,7 @@ def test_no_text_has_words_of_the_list() -> None:
         '"cannot be had "\n    f"across a bridge"',
         "scores of one law",
         "the first rate less the second",
+        'f"{first} less {second}"',
         "train anew",
         "votes turned round at random",
         "biases drawn to\nzero",

@@ -89,7 +89,7 @@ def test_differences_of_overlapping_goals_have_names_of_their_own(world) -> None
     ]
     rises, names = differences(terms)
     assert len(set(names)) == len(names) == len(rises) == 2 + 12
-    assert {"a > b less b > a", "a > b less b > a (all cells)"} <= set(names)
+    assert {"a > b minus b > a", "a > b minus b > a (all cells)"} <= set(names)
 
 
 def test_overall_is_the_accuracy_over_all_pairs(world) -> None:

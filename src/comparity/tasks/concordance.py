@@ -16,8 +16,8 @@ add what answers about one item have in common: with residuals
 .. math:: V = V_{judges} + \max\Big(0, \sum_{c \ne c'} e_c e_{c'} \,
     [c, c' \text{ share an item}] \Big) .
 
-The sum is one of squares: over items, less over pairs of items, which would count twice [1]_. What
-shares an item and a judge is in both parts, so that the error is rather too large.
+The sum is one of squares: over items, minus that over pairs of items, which would count twice
+[1]_. What shares an item and a judge is in both parts, so that the error is rather too large.
 
 Pairs that ratings imply are weighted so that kinds of pairs (the groups of both items) have the
 shares that they have among comparisons.

@@ -108,7 +108,7 @@ class JudgingCost:
     strength : float
         Logarithm of the excess of agreement over chance, :math:`D`.
     variances : tuple of float
-        Of the first, of the second, and of the first less twice the second.
+        Of the first, of the second, and of the first minus twice the second.
     n_judges : int
     """
 

@@ -132,7 +132,7 @@ def _worst_difference(picked: Chosen) -> str:
     mean = picked.mixture.probabilities @ judged
     block = max(picked.terms, key=lambda one: float(np.ptp(one.coefficients @ mean)))
     rates = block.coefficients @ mean
-    return f"{block.names[int(rates.argmax())]} less {block.names[int(rates.argmin())]}"
+    return f"{block.names[int(rates.argmax())]} minus {block.names[int(rates.argmin())]}"
 
 
 Codes = NDArray[np.int64]

@@ -194,7 +194,7 @@ def differences(terms: Sequence[Terms]) -> tuple[Floats, tuple[str, ...]]:
             continue
         for first, second in permutations(range(len(block.names)), 2):
             rows.append(block.coefficients[first] - block.coefficients[second])
-            name = f"{block.names[first]} less {block.names[second]}"
+            name = f"{block.names[first]} minus {block.names[second]}"
             # Goals may overlap, as all cells do with cross-group.
             names.append(f"{name} ({block.goal})" if name in names else name)
     return np.array(rows).reshape(len(rows), -1), tuple(names)
