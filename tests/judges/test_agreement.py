@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import t
 
+from comparity import audit_judges
 from comparity.judges.agreement import (
     agreement_of,
     cohen_kappa,
@@ -139,6 +140,10 @@ def test_judges_are_compared_with_each_vote_and_with_the_majority() -> None:
     assert (most.hits, most.trials) == (1, 2)
     among = found["people's votes", "other people's votes", True]
     assert (among.hits, among.trials) == (1, 4)
+    told = audit_judges(votes(said)).section().sentences
+    (line,) = (one for one in told if "agrees with people" in one)
+    assert line.startswith("Of pairs that both decided, llm agrees with people in 60 of 100")
+    assert "two people agree in 25 of 100" in line
 
 
 def test_the_majority_is_the_verdict_that_leads() -> None:

@@ -41,6 +41,16 @@ def test_an_audit_of_nothing_says_so(audit: Audit) -> None:
     assert explanation(nothing) == "There was nothing to compare."
 
 
+def test_a_violation_says_what_came_of_the_other_gaps(audit: Audit) -> None:
+    found = [test.finding for test in audit.tests]
+    assert found == [VIOLATED, UNDECIDED]
+    assert explanation(audit).endswith(
+        "1 of 2 tested gaps is larger than chance explains; 1 is undecided."
+    )
+    both = replace(audit, tests=(audit.tests[0], audit.tests[0]))
+    assert explanation(both) == "2 of 2 tested gaps are larger than chance explains."
+
+
 def test_what_would_decide_is_a_range_and_never_where_no_number_would_do(audit: Audit) -> None:
     _, line = audit_lists(audit)["What would change the verdict"]
     assert "needs 9,000 judgments of these items" in line

@@ -74,15 +74,12 @@ def _headline(audit: JudgesAudit) -> str:
     others = sum(not one.persons for one in audit.judges)
     parts = [several(others, "judge")] if others or not people else []
     parts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
-    found = list_names([*dict.fromkeys(clip(one.judge) for one in _found_leans(audit))])
-    lean = "lean" if len({one.judge for one in _found_leans(audit)}) > 1 else "leans"
-    answer = f"{found} {lean}" if found else "no lean is found"
-    told = f"{answer} ({judgments})" if audit.leans else judgments
-    return f"Audit of {' and '.join(parts)}: {told}"
-
-
-def _found_leans(audit: JudgesAudit) -> list[Lean]:
-    return [one for one in audit.leans if one.finding == VIOLATED]
+    if not audit.leans:
+        return f"Audit of {' and '.join(parts)}: {judgments}"
+    leaning = dict.fromkeys(clip(one.judge) for one in audit.leans if one.finding == VIOLATED)
+    verb = "leans" if len(leaning) == 1 else "lean"
+    answer = f"{list_names([*leaning])} {verb}" if leaning else "no lean is found"
+    return f"Audit of {' and '.join(parts)}: {answer} ({judgments})"
 
 
 def reading_line(one: Reading) -> str:
