@@ -183,12 +183,15 @@ def in_score_sds(fitted: Fit, errors: Errors) -> tuple[Fit, Errors, Sharpness]:
     if rows.own_seats:
         squares[:, -1], no_error[:, -1] = (errors.bias[:, known - 1] * units[:, -1]) ** 2, True
     whole = np.broadcast_to(units.mean(axis=0), (1, known))[0]
+    centred = _without(
+        (errors.centred[:, :known] * units) ** 2, half * (bias - bias.mean(axis=0)) ** 2
+    )
     about = np.maximum(errors.scores**2 - _scale_part(fitted, 2 * half), 0.0)
     moved = replace(
         errors,
         scores=np.sqrt(about) / sd,
         bias=np.where(errors.bias[:, :known] == 0, 0.0, np.sqrt(squares)),
-        centred=errors.centred[:, :known] * units,
+        centred=np.sqrt(centred),
         level=errors.level[:known] * whole,
         gap=errors.gap / sd,
         fit=errors.fit and errors.fit._replace(variance=errors.fit.variance / sd**2),
