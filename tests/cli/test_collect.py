@@ -114,6 +114,7 @@ def test_a_study_is_closed_opened_copied_and_erased(run: Run, study: Path) -> No
     assert f"{n} of 60" in run("collect", "status", copy).out
 
 
+@pytest.mark.long
 def test_tasks_are_compared_from_the_study_and_from_its_export(run: Run, study: Path) -> None:
     both = study.parent / "both.db"
     words = (

@@ -62,6 +62,7 @@ def press(client: TestClient, name: str, **fields: str) -> Any:
     return client.post(form.action, data={**form.fields, **fields}, headers=SAME)
 
 
+@pytest.mark.long
 def test_without_a_password_there_is_no_dashboard_and_checking_takes_as_long(
     store: Store, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,6 +229,7 @@ def test_shares_of_left_answers_are_tested_exactly(left: int, right: int) -> Non
     assert judge.side_p_value == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.long
 def test_a_gap_that_was_found_is_told_by_its_two_rates(full: Store) -> None:
     with KeptCounts(full) as kept:
         audit = kept.update().audit

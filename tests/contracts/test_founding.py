@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from comparity.counts.judged_pairs import JudgedPairs
 from tests.calibration import worlds
@@ -33,6 +34,7 @@ def test_what_tests_see_of_shared_pairs_does_not_grow_with_the_pairs() -> None:
     assert size_of(many) == size_of(few)
 
 
+@pytest.mark.long
 def test_inference_neither_counts_rows_nor_keeps_pairs() -> None:
     taken = {one.target for one in imports() if one.source.startswith("comparity.inference.")}
     assert "comparity.counts.pairs" in taken

@@ -48,6 +48,7 @@ def test_measures_of_groups_are_those_of_fairlearn_and_scipy() -> None:
         assert found["residual correlation", sex].value == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_gaps_are_judged_by_welch_and_corrected_as_one_family() -> None:
     frame = people()
     gaps = measured(frame).gaps

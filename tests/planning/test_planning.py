@@ -349,6 +349,7 @@ def test_impossible_designs_are_refused(change: dict[str, Any], words: str) -> N
         plan_comparative(**comparative("f1"), n_pairs=1000, **change)
 
 
+@pytest.mark.long
 def test_a_flawless_model_is_shown_to_be_within_the_margin_by_as_many_decisions_as_planned() -> (
     None
 ):

@@ -162,6 +162,7 @@ probability = st.floats(0.05, 0.95)
 sizes = st.integers(50, 20_000)
 
 
+@pytest.mark.long
 @given(
     st.tuples(probability, probability, probability),
     st.tuples(probability, probability, probability),

@@ -6,6 +6,8 @@ import csv
 import json
 from pathlib import Path
 
+import pytest
+
 from comparity import bradley_terry, separation
 
 
@@ -24,6 +26,7 @@ def test_rows_are_written_as_csv(tmp_path: Path) -> None:
     assert float(rows[0]["score"]) == ranking.rows()[0]["score"]
 
 
+@pytest.mark.long
 def test_json_is_indented_where_it_can_be_read_and_the_same_where_it_is_not() -> None:
     few = bradley_terry([[0, 1]])
     assert few.to_json().count("\n") > 10

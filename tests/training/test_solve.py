@@ -48,6 +48,7 @@ def test_rows_weigh_by_their_number_where_nothing_is_learned_by_heart(
     assert expected - 0.15 < found < expected + 0.03
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("choices", [{}, {"form": "robust"}], ids=["constrained", "robust"])
 def test_training_rows_learned_by_heart_weigh_little(choices: dict[str, Any]) -> None:
     """With 150 features of noise and 300 rows, training accuracies are near 1."""
