@@ -101,6 +101,24 @@ def test_the_p_value_is_the_largest_over_the_rates_there_may_be(
     assert found == pytest.approx(min(expected, 1.0), rel=1e-7)
 
 
+@pytest.mark.parametrize("gap", [0.0, 0.03])
+def test_so_many_second_hits_that_none_is_listed_are_summed_as_well(gap: float) -> None:
+    first, second, rates = (12, 30), (9_700, 20_000), ((0.3, 0.6), (0.45, 0.55))
+    tables = plausible_tables(first[1], second[1], rates)
+    assert len(tables.second) == 0
+    stairs = _staircase(tables, first[0], second[0], gap, EQUAL)
+    ones, others = tables.i + np.arange(len(stairs[0])), tables.j + np.arange(tables.columns)
+    upper, lower = (stair[:, None] + tables.j for stair in stairs)
+    extreme = (others < upper) | (others >= lower)
+    chances = [
+        binom.pmf(ones, first[1], rate + gap) @ extreme @ binom.pmf(others, second[1], rate)
+        for rate in np.linspace(0.45, 0.55, 401)
+    ]
+    # Off by 2e-7, as Edgeworth's series is, and by what lies between the rates of the grid.
+    found = exact_p_value(first, second, rates, gap, EQUAL)
+    assert found == pytest.approx(max(chances), abs=1e-6)
+
+
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.05, 20), st.floats(-0.95, 0.95))
 def test_the_restricted_rate_is_a_root_of_the_likelihoods_slope(
     p: float, q: float, ratio: float, gap: float

@@ -26,13 +26,13 @@ GROUPS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0,
 
 
 def rows(
-    seed: int, *, contrasts: int = 1, seat: bool = False, ties: bool = False
+    seed: int, *, contrasts: int = 1, numbers: bool = False, seat: bool = False, ties: bool = False
 ) -> ComparisonRows:
     rng = np.random.default_rng(seed)
     n = 40
     better = rng.integers(0, N_ITEMS, n).astype(np.int32)
     worse = ((better + rng.integers(1, N_ITEMS, n)) % N_ITEMS).astype(np.int32)
-    groups = GROUPS[:, :contrasts]
+    groups = GROUPS[:, :contrasts] * (rng.normal(size=contrasts) if numbers else np.int8(1))
     return ComparisonRows(
         better=better,
         worse=worse,
@@ -56,6 +56,7 @@ CASES = [
     {"contrasts": 0},
     {"contrasts": 1},
     {"contrasts": 3},
+    {"contrasts": 2, "numbers": True},
     {"contrasts": 1, "seat": True},
     {"contrasts": 2, "ties": True},
     {"contrasts": 2, "seat": True, "ties": True},

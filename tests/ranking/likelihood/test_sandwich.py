@@ -48,6 +48,31 @@ def test_errors_of_scores_are_those_of_a_logit_with_clustered_errors() -> None:
     assert found.standard_errors == pytest.approx(expected, rel=1e-3)
 
 
+def test_errors_of_biases_are_those_of_a_logit_with_clustered_errors() -> None:
+    """One judge of three is trusted, so that two vary in the mean that biases are centred on."""
+    panel = draw_panel(7, n=900)
+    judge, group = panel["judge"], panel["group"]
+    known = {"evaluators": judge, "sensitive_features": group, "cluster": panel["prompt"]}
+    free = {"sharpness": "equal", "score_prior": None, "bias_prior": None}
+    found = barp(panel["comparisons"], **known, **free, anchor=[0])
+    one, two = panel["comparisons"].T
+    lead = (group[one] - group[two])[:, None] * (judge[:, None] == [1, 2])
+    design = np.c_[(np.eye(8)[one] - np.eye(8)[two])[:, :-1], lead]
+    sign = np.where(np.arange(len(one)) % 2, 1.0, -1.0)
+    fit = sm.GLM(sign > 0, sign[:, None] * design, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": panel["prompt"]}
+    )
+    covariance = np.zeros((3, 3))
+    covariance[1:, 1:] = fit.cov_params()[7:, 7:]
+    assert found.bias[1:, 0] == pytest.approx(fit.params[7:], abs=1e-5)
+    expected = np.sqrt(np.diagonal(covariance))
+    assert found.bias_standard_errors[:, 0] == pytest.approx(expected, rel=1e-3)
+    about = np.eye(3) - 1 / 3
+    expected = np.sqrt(np.diagonal(about @ covariance @ about))
+    assert found.centred_standard_errors[:, 0] == pytest.approx(expected, rel=1e-3)
+    assert found.mean_bias_standard_errors == pytest.approx([covariance.sum() ** 0.5 / 3], rel=1e-3)
+
+
 def test_copies_of_every_comparison_in_its_cluster_add_nothing() -> None:
     panel = draw_panel(2)
     once = bradley_terry(panel["comparisons"], cluster=panel["prompt"], prior=50.0)

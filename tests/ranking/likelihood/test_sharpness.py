@@ -261,6 +261,24 @@ def test_large_fits_come_near_the_inverse(
     assert near.sharpness.log_standard_errors == pytest.approx(errors, rel=0.1)
 
 
+def test_beside_one_trusted_evaluator_a_centred_bias_is_half_the_bias_and_so_is_its_error() -> None:
+    world = draw_panel(np.random.default_rng(10), [1.5, 0.8], n_items=12, bias=[0.0, 0.8])
+    found = barp(**world, anchor=[0], sharpness="own")
+    assert found.centred_bias[:, 0] == pytest.approx(found.bias[1, 0] / 2 * np.array([-1, 1]))
+    half = found.bias_standard_errors[1, 0] / 2
+    assert found.centred_standard_errors[:, 0] == pytest.approx(half, rel=1e-6)
+
+
+def test_with_many_items_the_error_of_the_unit_in_scores_is_nearly_that_of_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = draw_panel(np.random.default_rng(11), [1.5, 1.0, 0.8], n_items=200, pairs=1200)
+    exact = barp(**world, sharpness="own").standard_errors
+    monkeypatch.setattr("comparity.ranking.fit_report.DENSE", 0)
+    # Of the order of a hundredth with 200 items, a quarter of that with 400.
+    assert barp(**world, sharpness="own").standard_errors == pytest.approx(exact, rel=0.02)
+
+
 def test_own_seats_are_outside_of_sharpness() -> None:
     world = draw_panel(np.random.default_rng(10), [3, 1, 0.5], pairs=3000, seat=0.7)
     fit = barp(**world, seat_by_evaluator=True, sharpness="own")
