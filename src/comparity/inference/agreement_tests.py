@@ -265,7 +265,7 @@ def compare_shared(
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SkewedGap(DyadicGap):
     r"""A gap between cells with ample counts whose error grows with it.
 

@@ -77,20 +77,19 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import lambertw, log_ndtr, ndtr, ndtri
 
-from comparity.inference.agreement_tests import SkewedGap
 from comparity.inference.clustered_means import REACH
 from comparity.inference.dyadic import AMPLE
 from comparity.inference.e_values import EValueGap
 from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import GapTest, Pivot, Statistic
 from comparity.inference.means import ConstantPivot, RatioPivot
-from comparity.inference.pivots import DyadicGap, Quadratic, SharedGap
+from comparity.inference.pivots import DyadicGap, SharedGap
 
 Floats = NDArray[np.float64]
 
@@ -242,9 +241,6 @@ class AnytimeGap(EValueGap):
         Variance of the gaps that the mixture is over.
     reach : float
         The largest gap there may be.
-    curves : tuple or None
-        Of gaps between ample cells, the variance of single judgments and of all, as polynomials of
-        the hypothesised gap.
     """
 
     gap: float
@@ -252,10 +248,6 @@ class AnytimeGap(EValueGap):
     fixed: Pivot
     rho: float
     reach: float = 1.0
-    curves: tuple[Quadratic, Quadratic] | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "curves", _curves(self.fixed))
 
     def log_e(self, hypothesised: float, side: int) -> float:
         """Return the logarithm of the e-value against gaps on one side of a hypothesis."""
@@ -267,15 +259,16 @@ class AnytimeGap(EValueGap):
         against = side * math.copysign(z, distance)
         return log_e_value_of_gap(against, self.rho * information)
 
+    def p_value(self, hypothesised: float) -> float:
+        """Return the two-sided p value: twice that of the side on which the gap is."""
+        side = 1 if self.gap > hypothesised else -1
+        return min(1.0, 2 * math.exp(-self.log_e(hypothesised, side)))
+
     def _quantile(self, hypothesised: float) -> float:
         """Return the distance in standard errors, or what it is worth by a p value."""
-        if self.curves is not None:
-            single, whole = (a + hypothesised * (b + hypothesised * c) for a, b, c in self.curves)
-            if isinstance(self.fixed, SkewedGap) and abs(hypothesised) > abs(self.gap):
-                a, b, c = self.curves[1]
-                observed = a + self.gap * (b + self.gap * c)
-                whole = max(whole, observed + self.fixed.growth * (hypothesised - self.gap))
-            error = math.sqrt(max(single, whole, 0.0))
+        if isinstance(self.fixed, DyadicGap) and not self.fixed.reference.n_clusters:
+            single, shared = self.fixed.parts_at(hypothesised)
+            error = math.sqrt(max(single, single + shared, 0.0))
             return min(abs(self.gap - hypothesised) / error, FARTHEST) if error else FARTHEST
         if isinstance(self.fixed, Statistic) and not self.fixed.reference.n_clusters:
             return min(abs(self.fixed.statistic(hypothesised)), FARTHEST)
@@ -329,13 +322,6 @@ def read_anytime(test: GapTest, *, margin: float, alpha: float) -> GapTest:
         reach=REACH if isinstance(pivot, RatioPivot) else getattr(pivot, "reach", 1.0),
     )
     return replace(test, pivot=found, p_value=found.p_value(0.0), method=f"{method}, anytime")
-
-
-def _curves(pivot: Pivot) -> tuple[Quadratic, Quadratic] | None:
-    """Return the variance of single judgments and of all, where these are polynomials."""
-    if not isinstance(pivot, DyadicGap) or pivot.reference.n_clusters:
-        return None
-    return pivot.quadratic(pivot.own), pivot.quadratic(pivot.dependent)
 
 
 def _reason_to_wait(test: GapTest, pivot: Pivot, margin: float) -> str:

@@ -46,12 +46,21 @@ References
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from comparity.counts.pairs import ROUNDING
+from comparity.inference.gap_tests import find_root
+from comparity.inference.pivots import NOTHING
 
 Vector = NDArray[np.float64]
+
+# The normal quantile of the smallest p value that is looked for, and a tail that is a power law.
+FARTHEST, FAR_OUT = float(-ndtri(math.exp(-700.0))), 1e-30
 
 ACROSS = 0.5
 """Overlap of shares from which on clusters count as lying across the two sides of a gap.
@@ -146,3 +155,69 @@ def _squared_traces(total: Vector, parts: Vector) -> Vector:
     pp, pv, vv = ((one * two).sum(axis=0) for one, two in ((p, p), (p, v), (v, v)))
     outer = 2 * (v * (size * p**2 - 2 * p * v)).sum(axis=0)
     return np.asarray(vv + outer + size**2 * pp**2 - 4 * size * pp * pv + 2 * pv**2 + 2 * pp * vv)
+
+
+class Estimated(NamedTuple):
+    """A variance that is estimated from few clusters, and its degrees of freedom."""
+
+    variance: float
+    dof: float
+
+
+def combined_tail(distance: float, known: float, *estimated: Estimated) -> float:
+    r"""Return half the level at which a distance is just beyond what several variances allow.
+
+    The level :math:`\alpha` that solves
+    :math:`x^2 = z_\alpha^2 V_{known} + \sum_d t_{\alpha, d}^2 V_d`: of the normal distribution
+    where all is known, of Student's t where one variance is all.
+
+    Examples
+    --------
+    >>> round(combined_tail(1.959964, 1.0, Estimated(0.0, 2)), 4)
+    0.025
+    >>> round(combined_tail(4.302653, 0.0, Estimated(1.0, 2)), 4)
+    0.025
+    >>> half = Estimated(0.5, 2)
+    >>> combined_tail(3.0, 0.5, half) < combined_tail(3.0, 0.0, half, Estimated(0.5, 5))
+    True
+    """
+    if distance < NOTHING:
+        return 0.5
+    largest = max(estimated, key=lambda one: one.variance)
+    rest = known + sum(one.variance for one in estimated) - largest.variance
+    if rest <= ROUNDING * largest.variance:
+        if largest.variance < NOTHING:
+            return 0.0
+        return float(stdtr(largest.dof, -distance / math.sqrt(largest.variance)))
+    if rest - known + largest.variance <= ROUNDING * known:
+        return float(ndtr(-distance / math.sqrt(known)))
+
+    def room(z: float) -> float:
+        return allowed(z, known, estimated) - distance
+
+    # All of the variance known as badly as the worst part of it, and all of it known.
+    high = distance / math.sqrt(rest + largest.variance)
+    low = -float(ndtri(stdtr(min(one.dof for one in estimated), -high)))
+    ends = (low, min(high, FARTHEST))
+    at_ends = (room(ends[0]), room(ends[1])) if low < FARTHEST else (0.0, 0.0)
+    if not at_ends[0] < 0 < at_ends[1]:
+        # Next to each other, or far out.
+        ends = (0.0, FARTHEST)
+        at_ends = (-distance, room(FARTHEST))
+    if not at_ends[1] > 0:
+        return 0.0
+    return float(ndtr(-find_root(room, *ends, tolerance=1e-14, at_ends=at_ends)))
+
+
+def allowed(z: float, known: float, estimated: tuple[Estimated, ...]) -> float:
+    """Return the distance that variances allow at the level of a normal quantile."""
+    tail = float(ndtr(-z))
+    parts = [_quantile(tail, dof) * math.sqrt(variance) for variance, dof in estimated]
+    return math.hypot(z * math.sqrt(known), *parts)
+
+
+def _quantile(tail: float, dof: float) -> float:
+    """Return Student's quantile; far out, where scipy's fails, by the power law of the tail."""
+    if tail >= FAR_OUT:
+        return -float(stdtrit(dof, tail))
+    return -float(stdtrit(dof, FAR_OUT)) * math.pow(FAR_OUT / tail, 1 / dof)

@@ -83,17 +83,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri
 
 from comparity.counts.pairs import ROUNDING
-from comparity.inference.cluster_spread import ClusterSpread
+from comparity.inference.cluster_spread import ClusterSpread, Estimated, allowed, combined_tail
 from comparity.inference.gap_tests import Interval, crossing
-from comparity.inference.pivots import NOTHING, DyadicGap, SharedGap
+from comparity.inference.pivots import NOTHING, DyadicGap, Quadratic, SharedGap, value_of
 
 if TYPE_CHECKING:
     from comparity.inference.clustered_means import MeanGap
@@ -110,49 +110,51 @@ camps, uniform, Laplace and Cauchy leans, in 2,500 repetitions each; of eight, 0
 # move a planned power by less than 0.004), and a multiple that no gap reaches.
 DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
 
-# The logarithm of the smallest p value that is looked for, and a tail that is a power law.
-SMALLEST, FAR_OUT = -700.0, 1e-30
-
 Vector = NDArray[np.float64]
 
 
-class Estimated(NamedTuple):
-    """A variance that is estimated from few clusters, and its degrees of freedom."""
+class _SumsAlong(NamedTuple):
+    """What clusters add at the observed gap, and how that moves with the hypothesis.
 
-    variance: float
-    dof: float
+    Attributes
+    ----------
+    observed, slope : ndarray of shape (clusters,)
+        Sums of residuals at the observed gap, and what they gain by a gap larger by one.
+    squares, variance : (float, float, float)
+        Of the sums, and the variance of their total, by how far a hypothesis is from the gap.
+    further : tuple of Estimated
+        The variances that other clusters add.
+    fixed : tuple of Estimated
+        The variances that take the place of `variance` where clusters lie within cells.
+    """
+
+    observed: Vector
+    slope: Vector
+    squares: Quadratic
+    variance: Quadratic
+    further: tuple[Estimated, ...]
+    fixed: tuple[Estimated, ...]
 
 
 class _DistanceParts(NamedTuple):
-    """The distance, what items and other clusters add, what is due to each, and its variance."""
+    """The distance, the variances that make it up, and how far clusters follow the hypothesis.
+
+    `beside` is the variance of what is not due to clusters of the first kind.
+    """
 
     distance: float
     items: float
-    further: tuple[Estimated, ...]
-    own: Vector
-    fixed: tuple[Estimated, ...] = ()
-
-    @property
-    def estimated_parts(self) -> tuple[Estimated, ...]:
-        """The variances of the sums of what is due to clusters, of each kind."""
-        if self.fixed:
-            return (*self.fixed, *self.further)
-        n = len(self.own)
-        squares = n * float(self.own @ self.own) - float(self.own.sum()) ** 2
-        return (Estimated(max(squares, 0.0) / (n - 1), n - 1), *self.further)
-
-    @property
-    def beside(self) -> float:
-        """The variance of what is not due to clusters of the first kind."""
-        return self.items + sum(one.variance for one in self.further)
+    beside: float
+    estimated: tuple[Estimated, ...]
+    moved: float
 
     @property
     def variance(self) -> float:
         """The variance of the distance."""
-        return self.items + sum(one.variance for one in self.estimated_parts)
+        return self.items + sum(one.variance for one in self.estimated)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ClusterGap:
     """A gap in rows of a few clusters: a :class:`comparity.inference.gap_tests.Pivot`.
 
@@ -200,7 +202,7 @@ class ClusterGap:
     def dof(self) -> float:
         """Degrees of freedom of the variance as a whole, by Satterthwaite's formula."""
         own = self._parts(self.gap)
-        squares = sum(one.variance**2 / one.dof for one in own.estimated_parts)
+        squares = sum(one.variance**2 / one.dof for one in own.estimated)
         return own.variance**2 / squares if squares > (ROUNDING * own.variance) ** 2 else math.inf
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
@@ -239,11 +241,11 @@ class ClusterGap:
 
         def excess(hypothesised: float) -> float:
             parts = self._parts(hypothesised)
-            beyond = abs(parts.distance) - _bound(alpha / 2, parts.items, parts.estimated_parts)
+            beyond = abs(parts.distance) - allowed(z, parts.items, parts.estimated)
             if beyond > 0 and self.binomial is not None:
                 beyond = min(beyond, abs(self.binomial.statistic(hypothesised)) - z)
             if beyond > 0 and self.flips_signs:
-                beyond = min(beyond, alpha / 2 - _flipped_tail(parts))
+                beyond = min(beyond, alpha / 2 - self._flipped_tail(parts))
             return beyond
 
         step = z * math.sqrt(self.variance_at(self.gap))
@@ -253,98 +255,68 @@ class ClusterGap:
     def _tail(self, hypothesised: float) -> float:
         """Return the probability of so large a distance on its side: the largest of all tests."""
         parts = self._parts(hypothesised)
-        tails = [combined_tail(abs(parts.distance), parts.items, *parts.estimated_parts)]
+        tails = [combined_tail(abs(parts.distance), parts.items, *parts.estimated)]
         if self.binomial is not None:
             tails.append(float(ndtr(-abs(self.binomial.statistic(hypothesised)))))
         if self.flips_signs:
-            tails.append(_flipped_tail(parts))
+            tails.append(self._flipped_tail(parts))
         return min(max(tails), 0.5)
 
-    def _parts(self, hypothesised: float) -> _DistanceParts:
-        distance = self.gap - hypothesised
+    @cached_property
+    def _along(self) -> _SumsAlong:
         weights = self.between.weights(self.gap)
-        items = max(self.between.variance_at(hypothesised), 0.0)
+        observed = self.sums @ weights
+        # Weights, and so the sums, are a line in the hypothesised gap.
+        slope = self.sums @ (self.between.weights(self.gap + 1.0) - weights)
+        n = len(observed)
+        scale = math.sqrt(n / (n - 1))
+        centred = (scale * (one - one.mean()) for one in (observed, slope))
         # About the observed gap: a distance from the hypothesis is in all clusters alike.
         further = [
             part
             for moments, spread in self.further
             for part in _by_cell(max(float(weights @ moments @ weights), 0.0), spread)
         ]
-        observed, at_null = self.sums @ weights, self.sums @ self.between.weights(hypothesised)
-        fixed = _by_cell(float(observed @ observed), self.spread) if self.spread else []
-        parts = _DistanceParts(distance, items, tuple(further), at_null, tuple(fixed))
+        squares, variance = _products(observed, slope), _products(*centred)
+        fixed = _by_cell(squares[0], self.spread) if self.spread else []
+        return _SumsAlong(observed, slope, squares, variance, tuple(further), tuple(fixed))
+
+    def _parts(self, hypothesised: float) -> _DistanceParts:
+        along, beyond = self._along, hypothesised - self.gap
+        items = max(self.between.variance_at(hypothesised), 0.0)
         # Squares do not know the signs: where all evaluators lean to one side by chance, items
         # must not be blamed for it.
-        others = parts.beside
-        due_to_others = others / (others + float(at_null @ at_null)) if others else 0.0
-        return parts._replace(own=at_null - due_to_others * (at_null - observed))
+        beside = items + sum(one.variance for one in along.further)
+        squares = max(value_of(along.squares, beyond), 0.0)
+        due_to_others = beside / (beside + squares) if beside else 0.0
+        moved = (1 - due_to_others) * beyond
+        first = along.fixed
+        if not first:
+            variance = max(value_of(along.variance, moved), 0.0)
+            first = (Estimated(variance, self.n_clusters - 1),)
+        return _DistanceParts(-beyond, items, beside, (*first, *along.further), moved)
+
+    def _flipped_tail(self, parts: _DistanceParts) -> float:
+        """Return how likely the distance is on its side if the signs of evaluators are random."""
+        own = self._along.observed + parts.moved * self._along.slope
+        sums = sign_patterns(len(own)) @ own
+        # Without items the observed signs count half, as they do for any small error.
+        rounding = ROUNDING * float(np.abs(own).sum())
+        error = max(math.sqrt(parts.beside), rounding, NOTHING)
+        distance = abs(parts.distance)
+        beyond = ndtr((sums - distance) / error) + ndtr((-sums - distance) / error)
+        return float(beyond.mean()) / 2
+
+
+def _products(one: Vector, two: Vector) -> Quadratic:
+    """Return the squared length of ``one + x * two`` as a polynomial."""
+    return float(one @ one), 2 * float(one @ two), float(two @ two)
 
 
 def _by_cell(squares: float, spread: ClusterSpread) -> list[Estimated]:
     """Divide a sum of squares of clusters among cells, each with its degrees of freedom."""
     both = zip(spread.factors.tolist(), spread.dofs.tolist(), strict=True)
     return [Estimated(factor * squares, dof) for factor, dof in both]
-
-
-def combined_tail(distance: float, known: float, *estimated: Estimated) -> float:
-    r"""Return half the level at which a distance is just beyond what several variances allow.
-
-    The level :math:`\alpha` that solves
-    :math:`x^2 = z_\alpha^2 V_{known} + \sum_d t_{\alpha, d}^2 V_d`: of the normal distribution
-    where all is known, of Student's t where one variance is all.
-
-    Examples
-    --------
-    >>> round(combined_tail(1.959964, 1.0, Estimated(0.0, 2)), 4)
-    0.025
-    >>> round(combined_tail(4.302653, 0.0, Estimated(1.0, 2)), 4)
-    0.025
-    >>> half = Estimated(0.5, 2)
-    >>> combined_tail(3.0, 0.5, half) < combined_tail(3.0, 0.0, half, Estimated(0.5, 5))
-    True
-    """
-    from scipy.optimize import brentq
-
-    if distance < NOTHING:
-        return 0.5
-    largest = max(estimated, key=lambda one: one.variance)
-    rest = known + sum(one.variance for one in estimated) - largest.variance
-    if rest <= ROUNDING * largest.variance:
-        if largest.variance < NOTHING:
-            return 0.0
-        return float(stdtr(largest.dof, -distance / math.sqrt(largest.variance)))
-    if rest - known + largest.variance <= ROUNDING * known:
-        return float(ndtr(-distance / math.sqrt(known)))
-
-    def room(log_tail: float) -> float:
-        return _bound(math.exp(log_tail), known, estimated) - distance
-
-    highest = math.log(0.5)
-    return math.exp(brentq(room, SMALLEST, highest)) if room(SMALLEST) > 0 else 0.0
-
-
-def _bound(tail: float, known: float, estimated: tuple[Estimated, ...]) -> float:
-    """Return the distance that variances allow at half a level."""
-    quantiles = [(float(ndtri(tail)), known)]
-    quantiles += [(_quantile(tail, one.dof), one.variance) for one in estimated]
-    return math.hypot(*(quantile * math.sqrt(variance) for quantile, variance in quantiles))
-
-
-def _quantile(tail: float, dof: float) -> float:
-    """Return Student's quantile; far out, where scipy's fails, by the power law of the tail."""
-    near = max(tail, FAR_OUT)
-    return -float(stdtrit(dof, near)) * math.pow(near / tail, 1 / dof)
-
-
-def _flipped_tail(parts: _DistanceParts) -> float:
-    """Return how likely the distance is on its side if the signs of evaluators are random."""
-    sums = sign_patterns(len(parts.own)) @ parts.own
-    # Without items the observed signs count half, as they do for any small error.
-    rounding = ROUNDING * float(np.abs(parts.own).sum())
-    error = max(math.sqrt(parts.beside), rounding, NOTHING)
-    distance = abs(parts.distance)
-    beyond = ndtr((sums - distance) / error) + ndtr((-sums - distance) / error)
-    return float(beyond.mean()) / 2
 
 
 @lru_cache(maxsize=MOST_FLIPPED)

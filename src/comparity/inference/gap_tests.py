@@ -339,18 +339,29 @@ def crossing(excess: Callable[[float], float], inside: float, end: float, step: 
     """
     direction = math.copysign(1.0, end - inside)
     near, reach = inside, max(step, 1e-9)
+    at_near: float | None = None
     while abs(near - end) > 4 * sys.float_info.epsilon:
         far = inside + direction * min(reach, abs(end - inside))
-        if excess(far) > 0:
-            return find_root(lambda x: min(excess(x), 1e6), near, far)
-        near, reach = far, 1.5 * reach
+        at_far = excess(far)
+        if at_far > 0:
+            at_near = excess(near) if at_near is None else at_near
+            ends = (at_near, min(at_far, 1e6))
+            return find_root(lambda x: min(excess(x), 1e6), near, far, at_ends=ends)
+        near, at_near, reach = far, at_far, 1.5 * reach
     return end
 
 
 def find_root(
-    function: Callable[[float], float], low: float, high: float, *, tolerance: float = 1e-12
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    tolerance: float = 1e-12,
+    at_ends: tuple[float, float] | None = None,
 ) -> float:
     """Return where a continuous function changes its sign between two places.
+
+    `at_ends` are its values there, where they are known.
 
     By Chandrupatla (1997): a step of inverse quadratic interpolation where it is safe, otherwise of
     bisection. SciPy has it and the like in a module that takes a quarter of a second to import,
@@ -362,7 +373,7 @@ def find_root(
     1.414213562
     """
     a, b = float(high), float(low)
-    at_a, at_b = function(a), function(b)
+    at_b, at_a = at_ends or (function(b), function(a))
     if at_a == 0 or at_b == 0:
         return a if at_a == 0 else b
     assert (at_a < 0) != (at_b < 0), (low, high)

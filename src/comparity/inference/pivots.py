@@ -53,6 +53,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ Vector = NDArray[np.float64]
 Quadratic = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DyadicGap(Statistic):
     """A gap between cells with ample counts that may share items.
 
@@ -95,10 +96,21 @@ class DyadicGap(Statistic):
     contrast: Vector
     reference: Reference = NORMAL
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """The observed gap."""
         return float(self.contrast @ self.rates)
+
+    @cached_property
+    def curves(self) -> tuple[Quadratic, Quadratic]:
+        """Variances of single judgments and of all, by how far a hypothesis is from the gap."""
+        base = self.weights(self.gap)
+        step = self.weights(self.gap + 1.0) - base
+        single, whole = (
+            (float(base @ one @ base), float(2 * base @ one @ step), float(step @ one @ step))
+            for one in (self.own, self.dependent)
+        )
+        return single, whole
 
     @property
     def pooled_rate(self) -> float:
@@ -107,20 +119,18 @@ class DyadicGap(Statistic):
 
     def parts_at(self, hypothesised: float) -> tuple[float, float]:
         """Return what single judgments and what shared ones add to the variance."""
-        weights = self.weights(hypothesised)
-        single = float(weights @ self.own @ weights)
+        single = value_of(self.curves[0], hypothesised - self.gap)
         return single, self.variance_at(hypothesised) - single
 
     def variance_at(self, hypothesised: float) -> float:
         """Return the variance of the gap if it is `hypothesised`."""
-        weights = self.weights(hypothesised)
-        return float(weights @ self.dependent @ weights)
+        return value_of(self.curves[1], hypothesised - self.gap)
 
     def least_variance(self) -> float:
         """Return the smallest variance at any gap from -1 to 1."""
-        constant, slope, bend = self.quadratic(self.dependent)
-        ends = [constant - slope + bend, constant + slope + bend]
-        if bend > 0 and abs(slope) < 2 * bend:
+        constant, slope, bend = self.curves[1]
+        ends = [self.variance_at(-1.0), self.variance_at(1.0)]
+        if bend > 0 and abs(slope / (2 * bend) - self.gap) < 1:
             ends.append(constant - slope**2 / (4 * bend))
         return min(ends)
 
@@ -134,11 +144,11 @@ class DyadicGap(Statistic):
         The solutions of :math:`(d - \delta)^2 \le q^2 V(\delta)` around :math:`d`.
         """
         squared = self.reference.quantile(1 - level) ** 2
-        constant, slope, bend = (squared * c for c in self.quadratic(self.dependent))
-        polynomial = [1 - bend, -2 * self.gap - slope, self.gap**2 - constant]
-        roots = [root.real for root in np.roots(polynomial) if abs(root.imag) < ROUNDING]
-        low = max((root for root in roots if root <= self.gap), default=-1.0)
-        high = min((root for root in roots if root >= self.gap), default=1.0)
+        constant, slope, bend = (squared * c for c in self.curves[1])
+        roots = np.roots([1 - bend, -slope, -constant])
+        real = [root.real for root in roots if abs(root.imag) < ROUNDING]
+        low = max((self.gap + root for root in real if root <= 0), default=-1.0)
+        high = min((self.gap + root for root in real if root >= 0), default=1.0)
         return Interval(max(float(low), -1.0), min(float(high), 1.0), level)
 
     def weights(self, hypothesised: float) -> Vector:
@@ -147,15 +157,11 @@ class DyadicGap(Statistic):
         rates = self.rates - (self.gap - hypothesised) * share / (self.contrast @ share)
         return _residual_weights(share, rates)
 
-    def quadratic(self, moments: Vector) -> Quadratic:
-        """Return the coefficients of a variance as a polynomial of the hypothesised gap."""
-        base = self.weights(0.0)
-        step = self.weights(1.0) - base
-        return (
-            float(base @ moments @ base),
-            float(2 * base @ moments @ step),
-            float(step @ moments @ step),
-        )
+
+def value_of(curve: Quadratic, place: float) -> float:
+    """Return the value of a polynomial."""
+    constant, slope, bend = curve
+    return constant + place * (slope + place * bend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
