@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from comparity.results.audit import Audit, JudgedGap, Look
 from comparity.results.plain import as_plain, from_plain
 from comparity.results.result import UNDECIDED
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the tables; another one is refused."""
 
 MARK = 0x636F6D70
@@ -91,9 +92,8 @@ class OpenState:
         choices = dict(file.execute("SELECT name, value FROM choice").fetchall())
         if not choices:
             raise StateFileError(path, "nothing yet")
-        known = {one.name: json.loads(choices[one.name]) for one in fields(ComparativeOptions)}
-        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-        options = ComparativeOptions(**{**known, **lists})
+        names = [one.name for one in fields(ComparativeOptions)]
+        options = _read_options(tuple((name, choices[name]) for name in names))
         sensitive = tuple(json.loads(choices["sensitive"]))
         attributes, moments = {}, None
         if not options.continuous:
@@ -336,6 +336,14 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
     finally:
         # What is not committed is undone.
         state.close()
+
+
+@lru_cache(maxsize=16)
+def _read_options(choices: tuple[tuple[str, str], ...]) -> ComparativeOptions:
+    """Return choices as they were written down; those of a study stay from look to look."""
+    known = {name: json.loads(value) for name, value in choices}
+    lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+    return ComparativeOptions(**{**known, **lists})
 
 
 def _keep_choices(state: sqlite3.Connection, path: str | Path, form: ComparativeForm) -> None:
