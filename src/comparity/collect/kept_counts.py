@@ -43,7 +43,7 @@ from comparity.comparative.state_tables import (
 from comparity.errors import OneGroupError
 from comparity.results.audit import Audit
 
-MARK, VERSION = 0x636F756E, 2
+MARK, VERSION = 0x636F756E, 1
 """What says that a file holds counts of ours, and of which kind."""
 OWN_TABLES = """
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -40,7 +40,7 @@ from comparity.results.audit import Audit, JudgedGap, Look
 from comparity.results.plain import as_plain, from_plain
 from comparity.results.result import UNDECIDED
 
-SCHEMA = 3
+SCHEMA = 2
 """Version of the tables; another one is refused."""
 
 MARK = 0x636F6D70

@@ -203,11 +203,10 @@ def _times_before(columns: Codes) -> Codes:
 def _known_times(state: sqlite3.Connection, rows: CodedJudgments) -> Codes:
     """Return how often the state holds a judgment like each row."""
     query = (
-        "SELECT wanted.key, n FROM json_each(?) AS wanted CROSS JOIN held "
-        "ON item = json_extract(wanted.value, '$[0]') "
-        "AND other = json_extract(wanted.value, '$[1]') "
+        "SELECT wanted.key, n FROM json_each(?) AS wanted CROSS JOIN pair "
+        "ON low = json_extract(wanted.value, '$[0]') AND high = json_extract(wanted.value, '$[1]') "
         "AND evaluator = json_extract(wanted.value, '$[2]') "
-        "AND kind = json_extract(wanted.value, '$[3]')"
+        "AND outcome = json_extract(wanted.value, '$[3]')"
     )
     low, high = rows.pair >> ITEM_BITS, rows.pair & (2**ITEM_BITS - 1)
     wanted = np.column_stack([low, high, rows.evaluator, rows.outcome])

@@ -4,11 +4,10 @@ A new judgment is written down, and added to what its items, its pair and its ev
 the clusters that it belongs to are read and written, so that an update takes time in proportion to
 its own judgments (:mod:`comparity.counts.running_moments`).
 
-A row of ``held`` says how many judgments of one kind a cluster holds: an item, an item within an
-evaluator (the other item is 0), an evaluator (both are 0), or a pair, whose kinds are the outcomes
-of :mod:`comparity.comparative.state_rows`; the evaluator is 0 where all count, and in pairs where
-nobody knows who judged. Pairs tell how often rows without an id are known. What is known of an item
-stands together in the file, so that a judgment changes few pages of it.
+A row of ``item_sum``, ``evaluator_sum`` or ``evaluator_item_sum`` says how many judgments of one
+kind a cluster holds; cluster and kind are one number, which SQLite stores in a few bytes.
+``pair`` says how often an evaluator judged a pair one way. That is also how rows without an id are
+known again.
 """
 
 from __future__ import annotations
@@ -44,8 +43,11 @@ CREATE TABLE evaluator (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE judgment (place INTEGER PRIMARY KEY, better INTEGER NOT NULL, worse INTEGER NOT NULL,
     evaluator INTEGER NOT NULL, tied INTEGER NOT NULL);
 CREATE TABLE mark (mark INTEGER PRIMARY KEY);
-CREATE TABLE held (item INTEGER, other INTEGER, evaluator INTEGER, kind INTEGER,
-    n INTEGER NOT NULL, PRIMARY KEY (item, other, evaluator, kind)) WITHOUT ROWID;
+CREATE TABLE pair (low INTEGER, high INTEGER, evaluator INTEGER, outcome INTEGER,
+    n INTEGER NOT NULL, PRIMARY KEY (low, high, evaluator, outcome)) WITHOUT ROWID;
+CREATE TABLE item_sum (key INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TABLE evaluator_sum (key INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TABLE evaluator_item_sum (key INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE total (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE look (place INTEGER PRIMARY KEY, n INTEGER NOT NULL UNIQUE, decided INTEGER NOT NULL,
     content TEXT NOT NULL);
@@ -54,12 +56,6 @@ CREATE INDEX first_decided ON look (n) WHERE decided;
 
 MOST_NUMBERS = 2_000_000
 """Judgments times kinds of them that are added together."""
-
-EVALUATOR_BITS = 28
-"""Item, evaluator and kind fit into one number."""
-
-OF_ITEMS = "item CROSS JOIN held ON held.item = item.code AND other = 0 AND evaluator = 0"
-"""What items hold, which is read item by item: most rows are about something else."""
 
 ARRAYS = ("judgments", "cubes", *MATRICES, "triples")
 
@@ -220,31 +216,26 @@ def _add_ordered(
     if n_kinds > MOST_KINDS:
         return None
     moments.judgments = moments.judgments + times * np.bincount(kind, minlength=n_kinds)
-    both = np.concatenate([rows.better, rows.worse])
-    clusters = [both << EVALUATOR_BITS]
-    if rows.evaluator.any():
-        clusters += [rows.evaluator, clusters[0] + np.tile(rows.evaluator, 2)]
-    kinds = np.resize(kind, sum(map(len, clusters)))
-    cluster, before, after = _add_sums(state, np.concatenate(clusters), kinds, n_kinds, times)
-    of_all, of_evaluator = cluster & (2**EVALUATOR_BITS - 1) == 0, cluster < 2**EVALUATOR_BITS
-    moments.change("items", before[of_all], after[of_all])
-    profile = items.profile[items.places(cluster[of_all] >> EVALUATOR_BITS)]
-    moments.see_items(before[of_all], after[of_all], profile, attributes)
+    both, kinds = np.concatenate([rows.better, rows.worse]), np.tile(kind, 2)
+    before, after = _add_sums(state, "item_sum", (both, kinds), n_kinds, times)
+    moments.change("items", before, after)
+    moments.see_items(before, after, items.profile[items.places(np.unique(both))], attributes)
     if times < 0:
         moments.most_uses = _most_uses(state)
-    if of_evaluator.any():
-        moments.change("evaluators", before[of_evaluator], after[of_evaluator])
-        held = after[of_evaluator].any(axis=1).sum() - before[of_evaluator].any(axis=1).sum()
-        moments.n_evaluators += int(held)
-        within = ~(of_all | of_evaluator)
-        moments.change("evaluator_items", before[within], after[within])
     _add_pairs(state, rows, kind, moments, items, times)
+    if rows.evaluator.any():
+        before, after = _add_sums(state, "evaluator_sum", (rows.evaluator, kind), n_kinds, times)
+        moments.change("evaluators", before, after)
+        moments.n_evaluators += int(after.any(axis=1).sum() - before.any(axis=1).sum())
+        clusters = (np.tile(rows.evaluator, 2) << ITEM_BITS) + both
+        before, after = _add_sums(state, "evaluator_item_sum", (clusters, kinds), n_kinds, times)
+        moments.change("evaluator_items", before, after)
     return moments
 
 
 def _most_uses(state: sqlite3.Connection) -> int:
     """Return how many judgments there are about the item that occurs in most."""
-    uses = f"SELECT sum(n) AS uses FROM {OF_ITEMS} GROUP BY held.item"
+    uses = f"SELECT sum(n) AS uses FROM item_sum GROUP BY key / {MOST_KINDS}"
     return int(state.execute(f"SELECT coalesce(max(uses), 0) FROM ({uses})").fetchone()[0])
 
 
@@ -256,33 +247,23 @@ def _kinds(moments: RunningMoments, items: CodedItems, better: Codes, worse: Cod
 
 
 def _add_sums(
-    state: sqlite3.Connection, cluster: Codes, kind: Codes, n_kinds: int, times: int
-) -> tuple[Codes, Floats, Floats]:
-    """Add judgments to what their clusters hold; return clusters, and what they held and hold.
-
-    A cluster is one number: the code of an item or 0, and that of an evaluator or 0.
-    """
-    mask = 2**EVALUATOR_BITS - 1
+    state: sqlite3.Connection, table: str, new: tuple[Codes, Codes], n_kinds: int, times: int
+) -> tuple[Floats, Floats]:
+    """Add judgments to what their clusters hold; return what these held, and what they hold."""
+    cluster, kind = new
     query = (
-        "SELECT wanted.value, kind, n FROM json_each(?) AS wanted CROSS JOIN held "
-        f"ON item = wanted.value >> {EVALUATOR_BITS} AND other = 0 "
-        f"AND evaluator = wanted.value & {mask}"
+        f"SELECT {table}.key, n FROM json_each(?) AS wanted CROSS JOIN {table} "
+        f"WHERE {table}.key >= wanted.value AND {table}.key < wanted.value + {MOST_KINDS}"
     )
-    clusters = np.unique(cluster)
-    found = state.execute(query, (json.dumps(clusters.tolist()),)).fetchall()
-    old = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    wanted = json.dumps((np.unique(cluster) * MOST_KINDS).tolist())
+    found = np.array(state.execute(query, (wanted,)).fetchall(), dtype=np.int64).reshape(-1, 2)
+    old, old_kind = np.divmod(found[:, 0], MOST_KINDS)
     keys, n = np.unique(cluster * MOST_KINDS + kind, return_counts=True)
-    held, kinds = np.divmod(keys, MOST_KINDS)
-    columns = (held >> EVALUATOR_BITS, np.zeros_like(held), held & mask, kinds, times * n)
-    _write_held(state, columns)
-    return clusters, *_before_and_after((cluster, kind), (old[0], old[1], old[2]), n_kinds, times)
-
-
-def _write_held(state: sqlite3.Connection, columns: tuple[Codes, ...]) -> None:
     state.executemany(
-        "INSERT INTO held VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        zip(*(one.tolist() for one in columns), strict=True),
+        f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET n = n + excluded.n",
+        zip(keys.tolist(), (times * n).tolist(), strict=True),
     )
+    return _before_and_after(new, (old, old_kind, found[:, 1]), n_kinds, times)
 
 
 def _before_and_after(
@@ -323,9 +304,9 @@ def _add_pairs(
     """Add judgments to the sums over pairs, and over pairs within evaluators."""
     pairs, place = np.unique(rows.pair, return_inverse=True)
     query = (
-        "SELECT item, other, evaluator, kind, n FROM json_each(?) AS wanted CROSS JOIN held "
-        f"ON item = wanted.value >> {ITEM_BITS} AND other = wanted.value & {2**ITEM_BITS - 1} "
-        f"WHERE kind < {LOW_TIED}"
+        "SELECT low, high, evaluator, outcome, n FROM json_each(?) AS wanted CROSS JOIN pair "
+        f"ON low = wanted.value >> {ITEM_BITS} AND high = wanted.value & {2**ITEM_BITS - 1} "
+        f"WHERE outcome < {LOW_TIED}"
     )
     wanted = json.dumps(pairs.tolist())
     found = np.array(state.execute(query, (wanted,)).fetchall(), dtype=np.int64).reshape(-1, 5)
@@ -351,7 +332,12 @@ def _write_pairs(state: sqlite3.Connection, rows: CodedJudgments, times: int) ->
     columns = (rows.pair, rows.evaluator, rows.outcome)
     alike, n = np.unique(np.column_stack(columns), axis=0, return_counts=True)
     low, high = alike[:, 0] >> ITEM_BITS, alike[:, 0] & (2**ITEM_BITS - 1)
-    _write_held(state, (low, high, alike[:, 1], alike[:, 2], times * n))
+    state.executemany(
+        "INSERT INTO pair VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
+        zip(
+            *(one.tolist() for one in (low, high, alike[:, 1], alike[:, 2], times * n)), strict=True
+        ),
+    )
 
 
 def running_pairs(
@@ -360,13 +346,10 @@ def running_pairs(
     """Return what tests see of each attribute; items and evaluators are read where needed."""
 
     def by_evaluator() -> Floats:
-        order = "SELECT code FROM evaluator ORDER BY name"
-        where = "held WHERE item = 0 AND other = 0"
-        return _read_sums(state, f"SELECT evaluator, kind, n FROM {where}", order, n)
+        return _read_sums(state, "evaluator_sum", "SELECT code FROM evaluator ORDER BY name", n)
 
     def item_cubes(weights: Floats) -> Floats:
-        order = "SELECT code FROM item ORDER BY code"
-        held = _read_sums(state, f"SELECT held.item, kind, n FROM {OF_ITEMS}", order, n)
+        held = _read_sums(state, "item_sum", "SELECT code FROM item ORDER BY code", n)
         found: Floats = ((held @ weights.T) ** 3).sum(axis=0)
         return found
 
@@ -383,12 +366,13 @@ def running_pairs(
     }
 
 
-def _read_sums(state: sqlite3.Connection, query: str, order: str, n_kinds: int) -> Floats:
+def _read_sums(state: sqlite3.Connection, table: str, order: str, n_kinds: int) -> Floats:
     """Return what each cluster holds of every kind, without clusters that hold nothing."""
     codes = np.array(state.execute(order).fetchall(), dtype=np.int64).reshape(-1)
     place = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
     place[codes] = np.arange(len(codes))
-    found = np.array(state.execute(query).fetchall(), dtype=np.int64).reshape(-1, 3)
+    found = np.array(state.execute(f"SELECT key, n FROM {table}").fetchall(), dtype=np.int64)
+    cluster, kind = np.divmod(found.reshape(-1, 2)[:, 0], MOST_KINDS)
     held = np.zeros((len(codes), n_kinds))
-    held[place[found[:, 0]], found[:, 1]] = found[:, 2]
+    held[place[cluster], kind] = found.reshape(-1, 2)[:, 1]
     return held[held.any(axis=1)]

@@ -47,6 +47,7 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -183,41 +184,53 @@ def combined_tail(distance: float, known: float, *estimated: Estimated) -> float
     """
     if distance < NOTHING:
         return 0.5
-    largest = max(estimated, key=lambda one: one.variance)
-    rest = known + sum(one.variance for one in estimated) - largest.variance
-    if rest <= ROUNDING * largest.variance:
-        if largest.variance < NOTHING:
+    variances = [one.variance for one in estimated]
+    largest, uncertain = max(variances), sum(variances)
+    whole = known + uncertain
+    if whole - largest <= ROUNDING * largest:
+        if largest < NOTHING:
             return 0.0
-        return float(stdtr(largest.dof, -distance / math.sqrt(largest.variance)))
-    if rest - known + largest.variance <= ROUNDING * known:
+        dof = estimated[variances.index(largest)].dof
+        return float(stdtr(dof, -distance / math.sqrt(largest)))
+    if uncertain <= ROUNDING * known:
         return float(ndtr(-distance / math.sqrt(known)))
-
-    def room(z: float) -> float:
-        return allowed(z, known, estimated) - distance
-
+    room = _room(distance, known, estimated)
     # All of the variance known as badly as the worst part of it, and all of it known.
-    high = distance / math.sqrt(rest + largest.variance)
-    low = -float(ndtri(stdtr(min(one.dof for one in estimated), -high)))
-    ends = (low, min(high, FARTHEST))
-    at_ends = (room(ends[0]), room(ends[1])) if low < FARTHEST else (0.0, 0.0)
+    high = distance / math.sqrt(whole)
+    low = -float(ndtri(stdtr(min([one.dof for one in estimated]), -high)))
+    high = min(high, FARTHEST)
+    at_ends = (room(low), room(high)) if low < high else (0.0, 0.0)
     if not at_ends[0] < 0 < at_ends[1]:
         # Next to each other, or far out.
-        ends = (0.0, FARTHEST)
-        at_ends = (-distance, room(FARTHEST))
+        low, high, at_ends = 0.0, FARTHEST, (-distance, room(FARTHEST))
     if not at_ends[1] > 0:
         return 0.0
-    return float(ndtr(-find_root(room, *ends, tolerance=1e-14, at_ends=at_ends)))
+    return float(ndtr(-find_root(room, low, high, tolerance=1e-14, at_ends=at_ends)))
 
 
 def allowed(z: float, known: float, estimated: tuple[Estimated, ...]) -> float:
     """Return the distance that variances allow at the level of a normal quantile."""
-    tail = float(ndtr(-z))
-    parts = [_quantile(tail, dof) * math.sqrt(variance) for variance, dof in estimated]
-    return math.hypot(z * math.sqrt(known), *parts)
+    return _room(0.0, known, estimated)(z)
 
 
-def _quantile(tail: float, dof: float) -> float:
-    """Return Student's quantile; far out, where scipy's fails, by the power law of the tail."""
-    if tail >= FAR_OUT:
-        return -float(stdtrit(dof, tail))
+def _room(
+    distance: float, known: float, estimated: tuple[Estimated, ...]
+) -> Callable[[float], float]:
+    """Return how much more than a distance is allowed, as a function of the normal quantile."""
+    errors = [(math.sqrt(variance), dof) for variance, dof in estimated]
+    error = math.sqrt(known)
+
+    def room(z: float) -> float:
+        tail = float(ndtr(-z))
+        if tail < FAR_OUT:
+            parts = [one * _far_quantile(tail, dof) for one, dof in errors]
+        else:
+            parts = [-one * float(stdtrit(dof, tail)) for one, dof in errors]
+        return math.hypot(z * error, *parts) - distance
+
+    return room
+
+
+def _far_quantile(tail: float, dof: float) -> float:
+    """Return Student's quantile where scipy's fails, by the power law of the tail."""
     return -float(stdtrit(dof, FAR_OUT)) * math.pow(FAR_OUT / tail, 1 / dof)

@@ -286,7 +286,7 @@ class ClusterGap:
         items = max(self.between.variance_at(hypothesised), 0.0)
         # Squares do not know the signs: where all evaluators lean to one side by chance, items
         # must not be blamed for it.
-        beside = items + sum(one.variance for one in along.further)
+        beside = items + sum([one.variance for one in along.further])
         squares = max(value_of(along.squares, beyond), 0.0)
         due_to_others = beside / (beside + squares) if beside else 0.0
         moved = (1 - due_to_others) * beyond

@@ -23,6 +23,8 @@ def plain(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
+EPSILON = sys.float_info.epsilon
+
 # No sample is as large; margins and levels next to zero would ask for more.
 MOST_ITEMS = 2**53
 
@@ -340,7 +342,7 @@ def crossing(excess: Callable[[float], float], inside: float, end: float, step: 
     direction = math.copysign(1.0, end - inside)
     near, reach = inside, max(step, 1e-9)
     at_near: float | None = None
-    while abs(near - end) > 4 * sys.float_info.epsilon:
+    while abs(near - end) > 4 * EPSILON:
         far = inside + direction * min(reach, abs(end - inside))
         at_far = excess(far)
         if at_far > 0:
@@ -381,13 +383,13 @@ def find_root(
     while True:
         place = a + step * (b - a)
         value = function(place)
-        if math.copysign(1, value) == math.copysign(1, at_a):
+        if (value < 0) == (at_a < 0):
             c, at_c = a, at_a
         else:
             b, c, at_b, at_c = a, b, at_a, at_b
         a, at_a = place, value
         best, least = (a, at_a) if abs(at_a) < abs(at_b) else (b, at_b)
-        allowed = tolerance + 2 * sys.float_info.epsilon * abs(best)
+        allowed = tolerance + 2 * EPSILON * abs(best)
         if least == 0 or abs(b - a) <= 2 * allowed:
             return best
         nearest = allowed / abs(b - a)
