@@ -30,9 +30,10 @@ from comparity.inference.dyadic import compare_cells
 from comparity.inference.e_values import BettingGap, compare_by_betting
 from comparity.inference.evaluators import ClusterGap
 from comparity.inference.gap_tests import GapTest
+from comparity.inference.item_permutation import NullGap
 from comparity.inference.means import compare_means
 from comparity.inference.multiplicity import benjamini_hochberg, hochberg
-from comparity.inference.pivots import DyadicGap, NullGap
+from comparity.inference.pivots import DyadicGap
 from tests.inference.test_evaluators import compare, panel
 
 A, B = Cell("a", "b"), Cell("b", "a")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
 from comparity.counts.clusters import MOST_LISTED, Clustering
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell
+from comparity.inference.cluster_spread import Estimated, combined_tail
 from comparity.inference.dyadic import compare_cells
-from comparity.inference.evaluators import ClusterGap, Estimated, combined_tail, sign_patterns
+from comparity.inference.evaluators import ClusterGap, sign_patterns
 from comparity.inference.gap_tests import GapTest
 from tests.calibration import worlds
 from tests.plain import evaluators as plain
@@ -182,6 +184,25 @@ def test_the_combined_tail_solves_its_equation(distance: float, known: float, do
     tail = combined_tail(distance, known, Estimated(1 - known, dof))
     z, t = stats.norm.isf(tail), stats.t.isf(tail, dof)
     assert z * z * known + t * t * (1 - known) == pytest.approx(distance**2, rel=1e-5)
+
+
+@given(
+    st.floats(-3.0, 0.9),
+    st.floats(-14.0, 2.0),
+    st.lists(st.tuples(st.floats(-14.0, 2.0), st.floats(1.5, 70.0)), min_size=1, max_size=3),
+)
+@example(1.0, -14.0, [(0.0, 1.5), (-9.1, 70.0)])
+@example(1.5, 0.0, [(-8.9, 2.0)])
+def test_combined_tails_are_those_that_halving_finds(
+    distance: float, known: float, estimated: list[tuple[float, float]]
+) -> None:
+    """Of all shares of the variance, and of several degrees of freedom."""
+    parts = [Estimated(10.0**size, dof) for size, dof in estimated]
+    root = math.sqrt(10.0**known + sum(one.variance for one in parts))
+    expected = plain.combined_tail(10.0**distance * root, 10.0**known, parts)
+    found = combined_tail(10.0**distance * root, 10.0**known, *parts)
+    # A share of a billionth is neglected.
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("dof", [2, 5, 11])

@@ -93,3 +93,15 @@ def _level(distance: float, known: float, estimated: Sequence[tuple[float, int]]
         else:
             high = middle
     return (low + high) / 2
+
+
+def combined_tail(distance: float, known: float, estimated: Sequence[tuple[float, float]]) -> float:
+    """Return half the level at which variances allow a distance, by halving quantiles."""
+    low, high = 0.0, 40.0
+    for _ in range(100):
+        z = (low + high) / 2
+        tail = stats.norm.sf(z)
+        allowed = z * z * known
+        allowed += sum(stats.t.isf(tail, dof) ** 2 * variance for variance, dof in estimated)
+        low, high = (low, z) if allowed > distance * distance else (z, high)
+    return float(stats.norm.sf(low))

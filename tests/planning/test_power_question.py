@@ -19,7 +19,7 @@ from scipy.stats import false_discovery_control, norm
 
 from comparity.errors import PlanError
 from comparity.inference.anytime import AnytimeGap, tuned_rho
-from comparity.inference.pivots import NullGap
+from comparity.inference.item_permutation import NullGap
 from comparity.planning.plan import plan_comparative, plan_separation
 from comparity.planning.plan_ranking import LeanQuestion
 from comparity.planning.result import SeparationPlan

@@ -229,6 +229,8 @@ class TestedFamily:
 
     def called(self, attribute: str, *, several: bool) -> TestedFamily:
         """Return the same with the attribute in every hypothesis, where there are several."""
+        if not several:
+            return self
         tests, further = (
             [replace(one, null=qualified(attribute, one.null, several=several)) for one in gaps]
             for gaps in (self.tests, self.further)

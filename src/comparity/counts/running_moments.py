@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -196,7 +197,7 @@ def _triple_sums(held: Floats) -> Floats:
     return sums
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RunningPairs:
     """Judged pairs of one attribute as a test sees them, without the pairs.
 
@@ -235,7 +236,7 @@ class RunningPairs:
 
     def tallies(self) -> dict[Cell, Tally]:
         """Return the tally of every cell."""
-        cell, cells = self._held_cells()
+        cell, cells = self._held_cells
         order = np.array([kind.order for kind in self.moments.kinds], dtype=np.int64)
         held, judgments = cell >= 0, self.moments.judgments
         table = np.bincount((3 * cell + order)[held], judgments[held], 3 * len(cells))
@@ -245,6 +246,7 @@ class RunningPairs:
             for code, one in enumerate(cells)
         }
 
+    @cached_property
     def _held_cells(self) -> tuple[Codes, tuple[Cell, ...]]:
         """Return the cell of each kind among those that hold a judgment; -1 for the others.
 
@@ -271,12 +273,13 @@ class RunningPairs:
 
     def shared_counts(self) -> SharedPairCounts:
         """Return tallies, and the moments of judgments that share items and evaluators."""
-        cells, known = self._held_cells()[1], self.moments
+        cells, known = self._held_cells[1], self.moments
         moments = self._cluster_moments("disagree")
-        has_ties = any(tally.ties for tally in self.tallies().values())
+        tallies = self.tallies()
+        has_ties = any(tally.ties for tally in tallies.values())
         groups = sorted({group for cell in cells for group in cell})
         return SharedPairCounts(
-            self.tallies(),
+            tallies,
             self.judgment_ties(),
             moments=moments,
             half_moments=self._cluster_moments("half") if has_ties else moments,
@@ -307,7 +310,7 @@ class RunningPairs:
 
     def _sums_of_kinds(self, score_ties: str) -> Floats:
         """Return what adds kinds up to the trials of every cell, then its hits."""
-        cell, cells = self._held_cells()
+        cell, cells = self._held_cells
         trials = (np.arange(len(cells))[:, None] == cell).astype(np.float64)
         return np.vstack([trials, trials * self.moments.outcomes(score_ties)])
 
@@ -318,18 +321,18 @@ class RunningPairs:
 
         The same as :meth:`comparity.counts.judged_pairs.ItemResiduals.third_cumulant`.
         """
-        cell, cells = self._held_cells()
+        cell, cells = self._held_cells
         trials, hits = np.split(self._sums_of_kinds(score_ties) @ self.moments.judgments, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             residual = (self.moments.outcomes(score_ties) - (hits / trials)[cell]) / trials[cell]
-        weights = np.zeros((len(sides), len(cell)))
+        known = {one: code for code, one in enumerate(cells) if trials[code]}
+        contrasts = np.zeros((len(sides), len(cells)))
         for row, (first, second) in enumerate(sides):
-            if not {*first, *second} <= {one for one, n in zip(cells, trials, strict=True) if n}:
-                continue
-            for side, sign in ((first, 1.0), (second, -1.0)):
-                for one in side:
-                    held = cell == cells.index(one)
-                    weights[row, held] = sign / len(side) * residual[held]
+            if known.keys() >= {*first, *second}:
+                for side, share in ((first, 1 / len(first)), (second, -1 / len(second))):
+                    contrasts[row, [known[one] for one in side]] = share
+        # Kinds that hold nothing have no cell, and no residual.
+        weights = np.where(cell < 0, 0.0, contrasts[:, cell] * residual)
         if self.moments.triples.size:
             by_items = np.einsum("klr,rk,rl->r", self.moments.triples @ weights.T, weights, weights)
         else:

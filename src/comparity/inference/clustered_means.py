@@ -73,6 +73,12 @@ class MeanGap:
         means = self.means - distance * share / (SIDES @ share)
         return np.concatenate([-means * share, share, [-hypothesised]]) / self.scale
 
+    @property
+    def line(self) -> tuple[Vector, Vector]:
+        """The weights at the observed gap, and what they gain by a gap larger by one."""
+        base = self.weights(self.gap)
+        return base, self.weights(self.gap + 1.0) - base
+
     def variance_at(self, hypothesised: float) -> float:
         """Return what dependent rows of no cluster add to the variance."""
         weights = self.weights(hypothesised)

@@ -207,12 +207,12 @@ def _cluster_pivot(
     """Return the test of a gap in a few clusters, and what it adds to the name."""
     between = replace(gap, dependent=held.between, reference=NORMAL)
     further = tuple((one.moments, _spread(gap, one.sums)) for one in held.further)
-    found = ClusterGap(between=between, sums=held.sums, further=further)
-    kind = "evaluators"
+    kind, within = "evaluators", None
     if held.kind != EVALUATORS:
         kind = "clusters"
         if not lie_across(held.sums[:, : len(gap.trials)], gap.contrast):
-            found = replace(found, spread=_spread(gap, held.sums))
+            within = _spread(gap, held.sums)
+    found = ClusterGap(between=between, sums=held.sums, further=further, spread=within)
     source = f", t and signs of {kind}" if found.flips_signs else f", t of {kind}"
     # Rates of one and zero have no variance at their own gap.
     if ample_counts and found.variance_at(gap.gap) > ROUNDING * found.variance_at(0.0):

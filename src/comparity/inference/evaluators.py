@@ -82,8 +82,9 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
 Vector = NDArray[np.float64]
 
 
-class _SumsAlong(NamedTuple):
+class SumsAlong(NamedTuple):
     """What clusters add at the observed gap, and how that moves with the hypothesis.
 
     Attributes
@@ -154,7 +155,7 @@ class _DistanceParts(NamedTuple):
         return self.items + sum(one.variance for one in self.estimated)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClusterGap:
     """A gap in rows of a few clusters: a :class:`comparity.inference.gap_tests.Pivot`.
 
@@ -174,6 +175,9 @@ class ClusterGap:
     binomial : SharedGap or None
         The test without evaluators that few hits or misses need, too: the sums of evaluators who
         saw next to no miss vary less than they should.
+    along : SumsAlong, optional
+        Made from `between`, `sums`, `further` and `spread`; copies whose `binomial` or growth of
+        the error are others keep it.
     """
 
     between: DyadicGap | MeanGap
@@ -182,6 +186,12 @@ class ClusterGap:
     spread: ClusterSpread | None = None
     reach: float = 1.0
     binomial: SharedGap | None = None
+    along: SumsAlong | None = None
+
+    def __post_init__(self) -> None:
+        if self.along is None:
+            along = _sums_along(self.between.line, self.sums, self.further, self.spread)
+            object.__setattr__(self, "along", along)
 
     @property
     def gap(self) -> float:
@@ -262,27 +272,9 @@ class ClusterGap:
             tails.append(self._flipped_tail(parts))
         return min(max(tails), 0.5)
 
-    @cached_property
-    def _along(self) -> _SumsAlong:
-        weights = self.between.weights(self.gap)
-        observed = self.sums @ weights
-        # Weights, and so the sums, are a line in the hypothesised gap.
-        slope = self.sums @ (self.between.weights(self.gap + 1.0) - weights)
-        n = len(observed)
-        scale = math.sqrt(n / (n - 1))
-        centred = (scale * (one - one.mean()) for one in (observed, slope))
-        # About the observed gap: a distance from the hypothesis is in all clusters alike.
-        further = [
-            part
-            for moments, spread in self.further
-            for part in _by_cell(max(float(weights @ moments @ weights), 0.0), spread)
-        ]
-        squares, variance = _products(observed, slope), _products(*centred)
-        fixed = _by_cell(squares[0], self.spread) if self.spread else []
-        return _SumsAlong(observed, slope, squares, variance, tuple(further), tuple(fixed))
-
     def _parts(self, hypothesised: float) -> _DistanceParts:
-        along, beyond = self._along, hypothesised - self.gap
+        along, beyond = self.along, hypothesised - self.gap
+        assert along is not None, "made with the gap"
         items = max(self.between.variance_at(hypothesised), 0.0)
         # Squares do not know the signs: where all evaluators lean to one side by chance, items
         # must not be blamed for it.
@@ -298,7 +290,8 @@ class ClusterGap:
 
     def _flipped_tail(self, parts: _DistanceParts) -> float:
         """Return how likely the distance is on its side if the signs of evaluators are random."""
-        own = self._along.observed + parts.moved * self._along.slope
+        assert self.along is not None, "made with the gap"
+        own = self.along.observed + parts.moved * self.along.slope
         sums = sign_patterns(len(own)) @ own
         # Without items the observed signs count half, as they do for any small error.
         rounding = ROUNDING * float(np.abs(own).sum())
@@ -306,6 +299,28 @@ class ClusterGap:
         distance = abs(parts.distance)
         beyond = ndtr((sums - distance) / error) + ndtr((-sums - distance) / error)
         return float(beyond.mean()) / 2
+
+
+def _sums_along(
+    line: tuple[Vector, Vector],
+    sums: Vector,
+    further: Sequence[tuple[Vector, ClusterSpread]],
+    spread: ClusterSpread | None,
+) -> SumsAlong:
+    """Return what clusters add at the observed gap and beyond it, by the line of the weights."""
+    observed, slope = sums @ line[0], sums @ line[1]
+    n = len(sums)
+    scale = math.sqrt(n / (n - 1))
+    centred = (scale * (one - one.sum() / n) for one in (observed, slope))
+    # About the observed gap: a distance from the hypothesis is in all clusters alike.
+    others = [
+        part
+        for moments, one in further
+        for part in _by_cell(max(float(line[0] @ moments @ line[0]), 0.0), one)
+    ]
+    squares, variance = _products(observed, slope), _products(*centred)
+    fixed = _by_cell(squares[0], spread) if spread else []
+    return SumsAlong(observed, slope, squares, variance, tuple(others), tuple(fixed))
 
 
 def _products(one: Vector, two: Vector) -> Quadratic:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ def plain(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-EPSILON = sys.float_info.epsilon
+EPSILON = math.ulp(1.0)
 
 # No sample is as large; margins and levels next to zero would ask for more.
 MOST_ITEMS = 2**53

@@ -75,9 +75,9 @@ from scipy.special import ndtr, ndtri
 
 from comparity.counts.pairs import Sharing
 from comparity.inference.dealt_pairs import DENSE_SHARE, DealtPairs, Part, permute
-from comparity.inference.gap_tests import GapTest, Interval, Pivot, Reference
+from comparity.inference.gap_tests import NORMAL, GapTest, Interval, Pivot, Reference, Statistic
 from comparity.inference.permuted_means import SLOPE, TOLERATED
-from comparity.inference.pivots import NOTHING, NullGap
+from comparity.inference.pivots import NOTHING
 
 Floats = NDArray[np.float64]
 
@@ -107,6 +107,34 @@ scaled to the quantile there, stands for them."""
 
 SAME = 1e-9
 """Two statistics this close, relatively, are one number reached by sums in another order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullGap(Statistic):
+    """A gap with the standard error it has if there is none: a pivot.
+
+    Attributes
+    ----------
+    gap, standard_error : float
+    reference : Reference
+    """
+
+    gap: float
+    standard_error: float
+    reference: Reference = NORMAL
+
+    def variance_at(self, hypothesised: float) -> float:
+        """Return the variance, which is that of no gap whatever is `hypothesised`."""
+        return self.standard_error**2
+
+    def interval(self, level: float) -> Interval:
+        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
+        half = self.reference.quantile(1 - level) * self.standard_error
+        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
+
+    def statistic(self, hypothesised: float) -> float:
+        """Return the distance between observed and hypothesised gap in standard errors."""
+        return (self.gap - hypothesised) / self.standard_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

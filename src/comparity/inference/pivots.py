@@ -102,10 +102,15 @@ class DyadicGap(Statistic):
         return float(self.contrast @ self.rates)
 
     @cached_property
+    def line(self) -> tuple[Vector, Vector]:
+        """The weights at the observed gap, and what they gain by a gap larger by one."""
+        base = self.weights(self.gap)
+        return base, self.weights(self.gap + 1.0) - base
+
+    @cached_property
     def curves(self) -> tuple[Quadratic, Quadratic]:
         """Variances of single judgments and of all, by how far a hypothesis is from the gap."""
-        base = self.weights(self.gap)
-        step = self.weights(self.gap + 1.0) - base
+        base, step = self.line
         single, whole = (
             (float(base @ one @ base), float(2 * base @ one @ step), float(step @ one @ step))
             for one in (self.own, self.dependent)
@@ -375,31 +380,3 @@ class WinGap(Statistic):
     def statistic(self, hypothesised: float) -> float:
         """Return the distance between observed and hypothesised gap in standard errors."""
         return self.wins.statistic((1 + hypothesised) / 2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NullGap(Statistic):
-    """A gap with the standard error it has if there is none: a pivot.
-
-    Attributes
-    ----------
-    gap, standard_error : float
-    reference : Reference
-    """
-
-    gap: float
-    standard_error: float
-    reference: Reference = NORMAL
-
-    def variance_at(self, hypothesised: float) -> float:
-        """Return the variance, which is that of no gap whatever is `hypothesised`."""
-        return self.standard_error**2
-
-    def interval(self, level: float) -> Interval:
-        """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
-        half = self.reference.quantile(1 - level) * self.standard_error
-        return Interval(max(self.gap - half, -1.0), min(self.gap + half, 1.0), level)
-
-    def statistic(self, hypothesised: float) -> float:
-        """Return the distance between observed and hypothesised gap in standard errors."""
-        return (self.gap - hypothesised) / self.standard_error

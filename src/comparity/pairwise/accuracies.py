@@ -44,7 +44,8 @@ from comparity.inference.gap_tests import (
     crossing,
     untested_gap,
 )
-from comparity.inference.pivots import DyadicGap, NullGap, SharedGap, SharedRate
+from comparity.inference.item_permutation import NullGap
+from comparity.inference.pivots import DyadicGap, SharedGap, SharedRate
 
 Matrix = NDArray[np.float64]
 

@@ -125,9 +125,10 @@ def judge(
         place: found and _with_items_to_see(found, gaps[place], margin, alpha, n, n_items)
         for place, found in zip(still_open, needed, strict=True)
     }
+    names = [field.name for field in fields(GapTest)]
     return tuple(
         JudgedGap(
-            **{field.name: getattr(gap, field.name) for field in fields(GapTest)}
+            **{name: getattr(gap, name) for name in names}
             | {"reason": _say_too_few(gap, overall[place], margin, alpha) or gap.reason},
             p_adjusted=adjusted[place],
             level=1 - _level_at(local[place], look, planned),
