@@ -82,9 +82,10 @@ NOT_DECIDING = {
         counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
         counts.differences.SINGLE counts.neighbours.TIED counts.overlap.LEAST_SHARE
         counts.pair_distances.RIDGE counts.pairs.ROUNDING inference.evaluators.FAR_OUT
-        inference.evaluators.SMALLEST inference.evaluators.UNREACHABLE
+        inference.evaluators.FARTHEST inference.cluster_spread.UNREACHABLE
         inference.extreme_tables.LEAST_EXCESS inference.extreme_tables.TIE
-        inference.gap_tests.MOST_ITEMS inference.joint.LEAST_VARIANCE inference.joint.SINGULAR
+        inference.gap_tests.EPSILON inference.gap_tests.MOST_ITEMS
+        inference.joint.LEAST_VARIANCE inference.joint.SINGULAR
         inference.logistic.MOST_STEPS inference.logistic.RIDGE inference.logistic.SETTLED
         inference.looks.FAR inference.anytime.FARTHEST inference.item_permutation.SAME
         inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
@@ -121,7 +122,8 @@ NOT_DECIDING = {
         comparative.state.MOST_SHOWN results.result.MOST_READ
     """,
     "a search": """
-        counts.overlap.NEWTON_STEPS inference.evaluators.DIRECTIONS inference.evaluators.MULTIPLES
+        counts.overlap.NEWTON_STEPS inference.cluster_spread.DIRECTIONS
+        inference.cluster_spread.MULTIPLES
         inference.proportions.POLISH inference.extreme_tables.FEWEST_PARTS
         inference.extreme_tables.HALVINGS inference.extreme_tables.POLISH
         inference.extreme_tables.WIDEST_PART inference.looks.NODES_PER_STEP inference.e_values.NODES

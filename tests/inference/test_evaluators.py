@@ -15,9 +15,8 @@ from scipy import stats
 from comparity.counts.clusters import MOST_LISTED, Clustering
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.pairs import Cell
-from comparity.inference.cluster_spread import Estimated, combined_tail
 from comparity.inference.dyadic import compare_cells
-from comparity.inference.evaluators import ClusterGap, sign_patterns
+from comparity.inference.evaluators import ClusterGap, Estimated, combined_tail, sign_patterns
 from comparity.inference.gap_tests import GapTest
 from tests.calibration import worlds
 from tests.plain import evaluators as plain

@@ -47,21 +47,20 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from comparity.counts.pairs import ROUNDING
-from comparity.inference.gap_tests import find_root
-from comparity.inference.pivots import NOTHING
+from comparity.inference.evaluators import FEWEST_FLIPPED, MOST_FLIPPED, sign_patterns
 
 Vector = NDArray[np.float64]
 
-# The normal quantile of the smallest p value that is looked for, and a tail that is a power law.
-FARTHEST, FAR_OUT = float(-ndtri(math.exp(-700.0))), 1e-30
+# Directions of evaluators' sums that are drawn, quantiles kept of what they ask for (twice as many
+# move a planned power by less than 0.004), and a multiple that no gap reaches.
+DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
+
 
 ACROSS = 0.5
 """Overlap of shares from which on clusters count as lying across the two sides of a gap.
@@ -158,79 +157,45 @@ def _squared_traces(total: Vector, parts: Vector) -> Vector:
     return np.asarray(vv + outer + size**2 * pp**2 - 4 * size * pp * pv + 2 * pv**2 + 2 * pp * vv)
 
 
-class Estimated(NamedTuple):
-    """A variance that is estimated from few clusters, and its degrees of freedom."""
+@lru_cache(maxsize=64)
+def flip_multiples(number: int, alpha: float) -> Vector:
+    r"""Return how many standard errors a distance must have before sign flips reject.
 
-    variance: float
-    dof: float
+    Let evaluators' sums be :math:`x / G + r_k`, with :math:`r` of mean zero and such a length that
+    the variance of their total is estimated as one. Turned by :math:`\varepsilon` they add up to
+    more than :math:`x` as long as
 
+    .. math:: x < \frac{\sum_k \varepsilon_k r_k}{1 - \sum_k \varepsilon_k / G},
 
-def combined_tail(distance: float, known: float, *estimated: Estimated) -> float:
-    r"""Return half the level at which a distance is just beyond what several variances allow.
+    so that the test, which lets the observed signs count half, rejects beyond the
+    :math:`\lfloor \alpha 2^{G-1} + 1/2 \rfloor`-th largest of these numbers. For normal sums the
+    direction of :math:`r` is uniform, whatever the gap: the multiples are quantiles over drawn
+    directions, equally likely.
 
-    The level :math:`\alpha` that solves
-    :math:`x^2 = z_\alpha^2 V_{known} + \sum_d t_{\alpha, d}^2 V_d`: of the normal distribution
-    where all is known, of Student's t where one variance is all.
+    Parameters
+    ----------
+    number : int
+        Evaluators.
+    alpha : float
+        Level of the two-sided test.
 
-    Examples
-    --------
-    >>> round(combined_tail(1.959964, 1.0, Estimated(0.0, 2)), 4)
-    0.025
-    >>> round(combined_tail(4.302653, 0.0, Estimated(1.0, 2)), 4)
-    0.025
-    >>> half = Estimated(0.5, 2)
-    >>> combined_tail(3.0, 0.5, half) < combined_tail(3.0, 0.0, half, Estimated(0.5, 5))
-    True
+    Returns
+    -------
+    ndarray
+        Zero where no signs are flipped; a huge number where no signs can reject.
     """
-    if distance < NOTHING:
-        return 0.5
-    variances = [one.variance for one in estimated]
-    largest, uncertain = max(variances), sum(variances)
-    whole = known + uncertain
-    if whole - largest <= ROUNDING * largest:
-        if largest < NOTHING:
-            return 0.0
-        dof = estimated[variances.index(largest)].dof
-        return float(stdtr(dof, -distance / math.sqrt(largest)))
-    if uncertain <= ROUNDING * known:
-        return float(ndtr(-distance / math.sqrt(known)))
-    room = _room(distance, known, estimated)
-    # All of the variance known as badly as the worst part of it, and all of it known.
-    high = distance / math.sqrt(whole)
-    low = -float(ndtri(stdtr(min([one.dof for one in estimated]), -high)))
-    high = min(high, FARTHEST)
-    at_ends = (room(low), room(high)) if low < high else (0.0, 0.0)
-    if not at_ends[0] < 0 < at_ends[1]:
-        # Next to each other, or far out.
-        low, high, at_ends = 0.0, FARTHEST, (-distance, room(FARTHEST))
-    if not at_ends[1] > 0:
-        return 0.0
-    return float(ndtr(-find_root(room, low, high, tolerance=1e-14, at_ends=at_ends)))
-
-
-def allowed(z: float, known: float, estimated: tuple[Estimated, ...]) -> float:
-    """Return the distance that variances allow at the level of a normal quantile."""
-    return _room(0.0, known, estimated)(z)
-
-
-def _room(
-    distance: float, known: float, estimated: tuple[Estimated, ...]
-) -> Callable[[float], float]:
-    """Return how much more than a distance is allowed, as a function of the normal quantile."""
-    errors = [(math.sqrt(variance), dof) for variance, dof in estimated]
-    error = math.sqrt(known)
-
-    def room(z: float) -> float:
-        tail = float(ndtr(-z))
-        if tail < FAR_OUT:
-            parts = [one * _far_quantile(tail, dof) for one, dof in errors]
-        else:
-            parts = [-one * float(stdtrit(dof, tail)) for one, dof in errors]
-        return math.hypot(z * error, *parts) - distance
-
-    return room
-
-
-def _far_quantile(tail: float, dof: float) -> float:
-    """Return Student's quantile where scipy's fails, by the power law of the tail."""
-    return -float(stdtrit(dof, FAR_OUT)) * math.pow(FAR_OUT / tail, 1 / dof)
+    if not FEWEST_FLIPPED <= number <= MOST_FLIPPED:
+        return np.zeros(1)
+    rank = math.floor(alpha * 2 ** (number - 1) + 0.5)
+    if rank < 1:
+        return np.full(1, UNREACHABLE)
+    drawn = np.random.default_rng(0).normal(size=(DIRECTIONS, number))
+    drawn -= drawn.mean(axis=1, keepdims=True)
+    drawn *= np.sqrt((number - 1) / number / (drawn**2).sum(axis=1, keepdims=True))
+    # The first pattern is that of the observed signs; its mirror image never exceeds them.
+    signs = sign_patterns(number)[1:]
+    turned, shares = drawn @ signs.T, signs.sum(axis=1) / number
+    bounds = np.hstack([turned / (1 - shares), -turned / (1 + shares)])
+    needed = -np.partition(-bounds, rank - 1, axis=1)[:, rank - 1]
+    quantiles: Vector = np.quantile(needed, (np.arange(MULTIPLES) + 0.5) / MULTIPLES)
+    return quantiles

@@ -82,21 +82,21 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from comparity.counts.pairs import ROUNDING
-from comparity.inference.cluster_spread import ClusterSpread, Estimated, allowed, combined_tail
-from comparity.inference.gap_tests import Interval, crossing
+from comparity.inference.gap_tests import Interval, crossing, find_root
 from comparity.inference.pivots import NOTHING, DyadicGap, Quadratic, SharedGap, value_of
 
 if TYPE_CHECKING:
+    from comparity.inference.cluster_spread import ClusterSpread
     from comparity.inference.clustered_means import MeanGap
 
 FEWEST_FLIPPED, MOST_FLIPPED = 6, 12
@@ -107,26 +107,25 @@ hypotheses. Of more than twelve, Student's t was measured to reject at most 0.06
 camps, uniform, Laplace and Cauchy leans, in 2,500 repetitions each; of eight, 0.07.
 """
 
-# Directions of evaluators' sums that are drawn, quantiles kept of what they ask for (twice as many
-# move a planned power by less than 0.004), and a multiple that no gap reaches.
-DIRECTIONS, MULTIPLES, UNREACHABLE = 2048, 8, 1e6
+# The normal quantile of the smallest p value that is looked for, and a tail that is a power law.
+FARTHEST, FAR_OUT = float(-ndtri(math.exp(-700.0))), 1e-30
 
 Vector = NDArray[np.float64]
+
+
+class Estimated(NamedTuple):
+    """A variance that is estimated from few clusters, and its degrees of freedom."""
+
+    variance: float
+    dof: float
 
 
 class SumsAlong(NamedTuple):
     """What clusters add at the observed gap, and how that moves with the hypothesis.
 
-    Attributes
-    ----------
-    observed, slope : ndarray of shape (clusters,)
-        Sums of residuals at the observed gap, and what they gain by a gap larger by one.
-    squares, variance : (float, float, float)
-        Of the sums, and the variance of their total, by how far a hypothesis is from the gap.
-    further : tuple of Estimated
-        The variances that other clusters add.
-    fixed : tuple of Estimated
-        The variances that take the place of `variance` where clusters lie within cells.
+    Sums of residuals at the observed gap and what they gain by a gap larger by one; their squares,
+    and the variance of their total, by how far a hypothesis is from the gap; the variances that
+    other clusters add, and those in place of `variance` where clusters lie within cells.
     """
 
     observed: Vector
@@ -138,10 +137,7 @@ class SumsAlong(NamedTuple):
 
 
 class _DistanceParts(NamedTuple):
-    """The distance, the variances that make it up, and how far clusters follow the hypothesis.
-
-    `beside` is the variance of what is not due to clusters of the first kind.
-    """
+    """The distance, its variances (`beside` the first clusters', too), and how far sums move."""
 
     distance: float
     items: float
@@ -251,7 +247,7 @@ class ClusterGap:
 
         def excess(hypothesised: float) -> float:
             parts = self._parts(hypothesised)
-            beyond = abs(parts.distance) - allowed(z, parts.items, parts.estimated)
+            beyond = -_room(abs(parts.distance), parts.items, parts.estimated)(z)
             if beyond > 0 and self.binomial is not None:
                 beyond = min(beyond, abs(self.binomial.statistic(hypothesised)) - z)
             if beyond > 0 and self.flips_signs:
@@ -308,8 +304,7 @@ def _sums_along(
     spread: ClusterSpread | None,
 ) -> SumsAlong:
     """Return what clusters add at the observed gap and beyond it, by the line of the weights."""
-    observed, slope = sums @ line[0], sums @ line[1]
-    n = len(sums)
+    observed, slope, n = sums @ line[0], sums @ line[1], len(sums)
     scale = math.sqrt(n / (n - 1))
     centred = (scale * (one - one.sum() / n) for one in (observed, slope))
     # About the observed gap: a distance from the hypothesis is in all clusters alike.
@@ -334,6 +329,68 @@ def _by_cell(squares: float, spread: ClusterSpread) -> list[Estimated]:
     return [Estimated(factor * squares, dof) for factor, dof in both]
 
 
+def combined_tail(distance: float, known: float, *estimated: Estimated) -> float:
+    r"""Return half the level at which a distance is just beyond what several variances allow.
+
+    The level :math:`\alpha` that solves
+    :math:`x^2 = z_\alpha^2 V_{known} + \sum_d t_{\alpha, d}^2 V_d`: of the normal distribution
+    where all is known, of Student's t where one variance is all.
+
+    Examples
+    --------
+    >>> round(combined_tail(1.959964, 1.0, Estimated(0.0, 2)), 4)
+    0.025
+    >>> round(combined_tail(4.302653, 0.0, Estimated(1.0, 2)), 4)
+    0.025
+    >>> half = Estimated(0.5, 2)
+    >>> combined_tail(3.0, 0.5, half) < combined_tail(3.0, 0.0, half, Estimated(0.5, 5))
+    True
+    """
+    if distance < NOTHING:
+        return 0.5
+    variances = [one.variance for one in estimated]
+    largest, uncertain = max(variances), sum(variances)
+    whole = known + uncertain
+    if whole - largest <= ROUNDING * largest:
+        if largest < NOTHING:
+            return 0.0
+        dof = estimated[variances.index(largest)].dof
+        return float(stdtr(dof, -distance / math.sqrt(largest)))
+    if uncertain <= ROUNDING * known:
+        return float(ndtr(-distance / math.sqrt(known)))
+    room = _room(distance, known, estimated)
+    # All of the variance known as badly as the worst part of it, and all of it known.
+    high = distance / math.sqrt(whole)
+    low = -float(ndtri(stdtr(min([one.dof for one in estimated]), -high)))
+    high = min(high, FARTHEST)
+    at_ends = (room(low), room(high)) if low < high else (0.0, 0.0)
+    if not at_ends[0] < 0 < at_ends[1]:
+        # Next to each other, or far out.
+        low, high, at_ends = 0.0, FARTHEST, (-distance, room(FARTHEST))
+    if not at_ends[1] > 0:
+        return 0.0
+    return float(ndtr(-find_root(room, low, high, tolerance=1e-14, at_ends=at_ends)))
+
+
+def _room(
+    distance: float, known: float, estimated: tuple[Estimated, ...]
+) -> Callable[[float], float]:
+    """Return how much more than a distance is allowed, as a function of the normal quantile."""
+    errors = [(math.sqrt(variance), dof) for variance, dof in estimated]
+    error = math.sqrt(known)
+
+    def room(z: float) -> float:
+        tail = float(ndtr(-z))
+        parts = [-one * float(stdtrit(dof, max(tail, FAR_OUT))) for one, dof in errors]
+        if tail < FAR_OUT:
+            # By the power law of the tail, where scipy's quantile fails.
+            growth = [math.pow(FAR_OUT / tail, 1 / dof) for _, dof in errors]
+            parts = [part * by for part, by in zip(parts, growth, strict=True)]
+        return math.hypot(z * error, *parts) - distance
+
+    return room
+
+
 @lru_cache(maxsize=MOST_FLIPPED)
 def sign_patterns(number: int) -> Vector:
     """Return all patterns of so many signs whose last one is positive; the rest mirrors them."""
@@ -341,47 +398,3 @@ def sign_patterns(number: int) -> Vector:
     signs = (1 - 2 * (codes & 1)).astype(np.float64)
     signs.setflags(write=False)
     return signs
-
-
-@lru_cache(maxsize=64)
-def flip_multiples(number: int, alpha: float) -> Vector:
-    r"""Return how many standard errors a distance must have before sign flips reject.
-
-    Let evaluators' sums be :math:`x / G + r_k`, with :math:`r` of mean zero and such a length that
-    the variance of their total is estimated as one. Turned by :math:`\varepsilon` they add up to
-    more than :math:`x` as long as
-
-    .. math:: x < \frac{\sum_k \varepsilon_k r_k}{1 - \sum_k \varepsilon_k / G},
-
-    so that the test, which lets the observed signs count half, rejects beyond the
-    :math:`\lfloor \alpha 2^{G-1} + 1/2 \rfloor`-th largest of these numbers. For normal sums the
-    direction of :math:`r` is uniform, whatever the gap: the multiples are quantiles over drawn
-    directions, equally likely.
-
-    Parameters
-    ----------
-    number : int
-        Evaluators.
-    alpha : float
-        Level of the two-sided test.
-
-    Returns
-    -------
-    ndarray
-        Zero where no signs are flipped; a huge number where no signs can reject.
-    """
-    if not FEWEST_FLIPPED <= number <= MOST_FLIPPED:
-        return np.zeros(1)
-    rank = math.floor(alpha * 2 ** (number - 1) + 0.5)
-    if rank < 1:
-        return np.full(1, UNREACHABLE)
-    drawn = np.random.default_rng(0).normal(size=(DIRECTIONS, number))
-    drawn -= drawn.mean(axis=1, keepdims=True)
-    drawn *= np.sqrt((number - 1) / number / (drawn**2).sum(axis=1, keepdims=True))
-    # The first pattern is that of the observed signs; its mirror image never exceeds them.
-    signs = sign_patterns(number)[1:]
-    turned, shares = drawn @ signs.T, signs.sum(axis=1) / number
-    bounds = np.hstack([turned / (1 - shares), -turned / (1 + shares)])
-    needed = -np.partition(-bounds, rank - 1, axis=1)[:, rank - 1]
-    quantiles: Vector = np.quantile(needed, (np.arange(MULTIPLES) + 0.5) / MULTIPLES)
-    return quantiles

@@ -11,7 +11,7 @@ rejects gaps that are further from the hypothesis than
 with :math:`z` the normal quantile and :math:`c = t`, Student's on :math:`G - 1` degrees of freedom.
 Where signs of evaluators are turned, too, :math:`c` is the larger of :math:`t` and what the signs
 ask for, which depends on how the sums lie about their mean and on nothing else
-(:func:`comparity.inference.evaluators.flip_multiples`). The first bound, with
+(:func:`comparity.inference.cluster_spread.flip_multiples`). The first bound, with
 :math:`q = t \sqrt{G / (G - 1 + t^2)}`, stands for the binomial variance that few hits or misses ask
 for. Without items, and where it does not bind, this is the t-test.
 
@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, ndtr, ndtri, stdtrit
 
 from comparity.counts.kernels.compilation import njit
+from comparity.inference.cluster_spread import flip_multiples
 from comparity.inference.dyadic import AMPLE
-from comparity.inference.evaluators import flip_multiples
 from comparity.inference.extreme_tables import restricted_rate
 from comparity.inference.proportions import COMMON, LARGE
 
