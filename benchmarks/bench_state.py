@@ -131,7 +131,7 @@ def main() -> None:
         rows.append((design, "growth", "", "", f"{growth(counts, spent):.2f}", "", "", ""))
     columns = ("design", "judgments", "keep 1, core-ms", "look, core-ms")
     columns += ("both of 100, core-ms", "wall, ms")
-    caption = "targets: 5 ms to keep one and look, and time in proportion to rows; 100 MB at 1e5 items, 1e6 rows"
+    caption = "targets: 5 ms to keep one and look, time in proportion to rows; 100 MB at 1e6 rows"
     show("Looks", (*columns, "counted anew, ms", "MB"), rows, caption)
 
 
