@@ -27,6 +27,8 @@ from comparity.inference.item_permutation import (
     FEW_ITEMS,
     METHOD,
     DrawnReference,
+    _items_of_a_group,
+    _weight_of_skewness,
     check_by_permutation,
 )
 from tests.plain.item_permutation import size_of_gap, size_of_means
@@ -262,3 +264,14 @@ def test_beyond_the_draws_the_tail_is_that_of_a_normal_distribution() -> None:
         assert 2 * drawn.tail(size) == pytest.approx(2 * norm.sf(size), rel=0.2)
     for alpha in (0.5, 0.05, 0.005, 1e-5):
         assert drawn.quantile(alpha) == pytest.approx(norm.isf(alpha / 2), rel=0.02)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.25])
+def test_skewness_of_items_weighs_by_their_part_of_the_variance(share: float) -> None:
+    """Edgeworth's term of a one-sided level, of items that make up a share of the variance."""
+    counts = judged(30, 200, 8).shared_counts()
+    test, sharing = compare_shared(counts, CONTRASTS)[0], moments_of(counts, "disagree")
+    test = replace(test, shared_variance=share * test.standard_error**2)
+    z, n = norm.isf(0.05), _items_of_a_group(test, sharing, GAPS[0])
+    expected = (2 * z**2 + 1) * norm.pdf(z) * share**1.5 / (6 * np.sqrt(n))
+    assert _weight_of_skewness(test, sharing, GAPS[0]) == pytest.approx(expected)

@@ -91,6 +91,13 @@ def test_it_survives_json() -> None:
     assert again.rows() == found.rows()
 
 
+def test_its_picture_has_ticks_from_zero_to_one() -> None:
+    pairs, judge, _ = panel(4)
+    axis = ranking_reliability(pairs, evaluators=judge, splits=2).section().charts[0].axis
+    assert [tick.at for tick in axis.ticks] == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
+    assert (axis.low, axis.high) == (0, 1)
+
+
 def test_camps_that_contradict_each_other_have_an_interval_all_the_same() -> None:
     """Any half has a majority of one camp, so that halves correlate by minus one."""
     order = np.array(list(combinations(range(6), 2)))
