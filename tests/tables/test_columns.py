@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comparity.errors import MissingValueError, NotNumericError, UnsteadyQueryError
+from comparity.errors.spelling import BLANKS
 from comparity.tables.columns import Table, check_columns, open_table
 from comparity.tables.frames import collect_columns, is_missing, placed_columns, text_of
 from tests.conftest import ENGINES, Build
@@ -31,6 +32,20 @@ def test_nan_and_null_are_missing_alike(frame: Build) -> None:
     assert values(table, table.missing("value")) == [False, True, True]
     with pytest.raises(MissingValueError, match="rows 2, 3"):
         check_columns(table, complete=["value"])
+
+
+SEEN = ["a", " a ", "\na\n", "\u200ba", "-", "]", "^", "\u0300", "\U0001f600"]
+
+
+def test_a_name_is_blank_where_python_strips_all_of_it(frame: Build) -> None:
+    names = [*BLANKS, BLANKS, "", " \u200b\n", *SEEN]
+    table = opened(frame({"v": names}))
+    assert values(table, table.blank("value")) == [not name.strip(BLANKS) for name in names]
+
+
+def test_a_missing_name_is_not_blank(frame: Build) -> None:
+    table = opened(frame({"v": ["x", None, " "]}))
+    assert values(table, table.blank("value")) == [False, False, True]
 
 
 @given(numbers=st.lists(st.floats(-1e90, 1e90), min_size=1, max_size=8))

@@ -377,14 +377,15 @@ def deliver(
     """
     # Exact intervals of many small groups are worked out only now.
     with show_progress("putting the result together"):
-        text = result.to_json() + "\n" if as_json else _terminal_text(result, more)
+        text = result.to_json() if as_json else _terminal_text(result, more)
         if html is not None:
             from comparity.reports.page import page
 
             write_text(html, page({"": result, **more} if more else result, cover=cover))
     if html is not None:
         click.echo(f"wrote {html}", err=True)
-    sys.stdout.write(text)
+    # Of a million items the text has half a gigabyte, which is not copied for its last line.
+    sys.stdout.writelines([text, "\n"] if as_json else [text])
     sys.stdout.flush()
 
 

@@ -33,6 +33,8 @@ FORMATS |= {0xE0001, *range(0xE0020, 0xE0080)}
 BLANKS = "".join(map(chr, sorted(SPACES | FORMATS | UNDRAWN | SELECTORS)))
 """Characters that leave no ink; of nothing else a name may not be made."""
 
+_BLANKS = frozenset(BLANKS)
+
 
 def visible(text: str, *, keep: str = "") -> str:
     r"""Return `text` with every character spelled out that nobody would see, or take for a space.
@@ -61,7 +63,7 @@ def is_blank(name: str) -> bool:
     >>> is_blank(" \u200b"), is_blank("a\u200b")
     (True, False)
     """
-    return not name.strip(BLANKS)
+    return _BLANKS.issuperset(name)
 
 
 def _is_hidden(text: str, place: int) -> bool:

@@ -101,10 +101,10 @@ def check_seen(codes: NDArray[np.int64], names: Sequence[str], column: str, tabl
     """Refuse items without a name, and names of which nothing can be seen."""
     if (codes < 0).any():
         raise MissingValueError(column, table, rows_of(codes < 0))
-    blank = np.array([is_blank(name) for name in names], dtype=bool)[codes]
-    if blank.any():
-        unseen = np.array(names, dtype=object)[codes]
-        raise BlankNameError(column, table, rows_of(blank, unseen))
+    blank = np.array([is_blank(name) for name in names], dtype=bool)
+    if blank.any() and (unseen := blank[codes]).any():
+        shown = np.array(names, dtype=object)[codes]
+        raise BlankNameError(column, table, rows_of(unseen, shown))
 
 
 Floats = NDArray[np.float64]

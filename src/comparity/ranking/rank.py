@@ -34,7 +34,7 @@ from comparity.ranking.places import GroupPlaces, group_places
 from comparity.ranking.reliability import RankingReliability, ranking_reliability
 from comparity.ranking.result import BiasedRanking, Ranking
 from comparity.ranking.simple_models import bradley_terry
-from comparity.results.plain import INLINE
+from comparity.results.plain import INLINE, Columns
 from comparity.results.result import Result
 from comparity.tables.columns import check_option, check_sensitive
 from comparity.tables.files import file_facts, read_table
@@ -92,7 +92,7 @@ class RankedPanel(Result):
     places: tuple[GroupPlaces, ...] = ()
     reliability: RankingReliability | None = None
 
-    DERIVED: ClassVar[Mapping[str, str]] = {"ranking": "rows", "mean_scores": "mean_scores"}
+    DERIVED: ClassVar[Mapping[str, str]] = {"ranking": "columns", "mean_scores": "mean_scores"}
 
     @property
     def exit_status(self) -> int:
@@ -117,15 +117,13 @@ class RankedPanel(Result):
                 )
         return rows
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each item, best first, with its groups."""
-        return [{**row, **self._about(row["position"])} for row in self.ranking.rows()]
-
-    def _about(self, item: int) -> dict[str, Any]:
-        """Return the groups of an item, and its score with every evaluator at face value."""
-        groups = {name: str(column[item]) for name, column in self.groups.items()}
-        before = None if self.before is None else float(self.before.scores[item])
-        return {"groups": groups, "score_before": before}
+    def columns(self) -> Columns:
+        """Return what is known of each item, best first, with its groups."""
+        order, known = self.ranking.ranking, self.ranking.columns()
+        groups = {name: [*map(str, one[order].tolist())] for name, one in self.groups.items()}
+        before = [None] * len(order) if self.before is None else self.before.scores[order]
+        added = {"groups": Columns(len(order), groups), "score_before": before}
+        return Columns(len(order), {**known.values, **added})
 
     def parts(self) -> dict[str, Result]:
         """Return what was asked for besides: places of groups, reliability, audit of a model."""

@@ -36,6 +36,7 @@ from comparity.ranking.intervals import (
     rank_intervals,
     ratio_intervals,
 )
+from comparity.results.plain import Columns
 from comparity.results.result import Result, frame_of_rows
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Ranking(Result):
 
     DERIVED: ClassVar[Mapping[str, str]] = {
         "n_items": "n_items",
-        "ranking": "rows",
+        "ranking": "columns",
         "biases": "bias_rows",
     }
 
@@ -185,19 +186,16 @@ class Ranking(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each item, best first; ``position`` is its place in the input."""
-        intervals = self.rank_intervals()
-        return [
-            {
-                "rank": rank,
-                "item": _name(self.items[place]),
-                "position": place,
-                "score": float(self.scores[place]),
-                "standard_error": float(self.standard_errors[place]),
-                "rank_low": int(intervals[place, 0]),
-                "rank_high": int(intervals[place, 1]),
-            }
-            for rank, place in enumerate(self.ranking.tolist(), start=1)
-        ]
+        return self.columns().rows()
+
+    def columns(self) -> Columns:
+        """Return the same column by column."""
+        order = self.ranking
+        low, high = self.rank_intervals()[order].T
+        names = [*map(_name, self.items[order].tolist())]
+        known = {"rank": np.arange(1, len(order) + 1), "item": names, "position": order}
+        known |= {"score": self.scores[order], "standard_error": self.standard_errors[order]}
+        return Columns(len(order), {**known, "rank_low": low, "rank_high": high})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

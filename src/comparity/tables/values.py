@@ -36,7 +36,7 @@ LARGEST = 1e30
 """Largest number of which powers are taken."""
 
 SMALL_CODES = 2**10
-"""Whole numbers that span less than this are counted without sorting."""
+"""Whole numbers that span less than this, or than their number, are counted without sorting."""
 
 MOST_GROUPS = 50
 """More groups give more than 2,400 tests, which share one false-alarm rate."""
@@ -88,7 +88,11 @@ def factorise(values: Brought) -> tuple[Codes, list[Any]]:
     """
     if isinstance(values, CodedText):
         return values.codes, values.names  # type: ignore[return-value]
-    if values.dtype.kind in "biuf":
+    if values.dtype.kind in "iu":
+        # Different whole numbers are written differently.
+        known, codes = _distinct(values)
+        return codes, list(map(str, known))
+    if values.dtype.kind in "bf":
         known, codes = _distinct(values)
     else:
         listed = values.tolist()
@@ -105,13 +109,15 @@ def factorise(values: Brought) -> tuple[Codes, list[Any]]:
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], Codes]:
     """Return the distinct numbers in order, and the place of each number among them."""
-    whole = values.dtype.kind in "iu" and len(values)
+    whole = values.dtype.kind in "biu" and len(values) > 0
     low, high = (int(values.min()), int(values.max())) if whole else (0, 0)
-    if 0 < high - low < SMALL_CODES and high < 2**63:
+    if whole and high - low < max(SMALL_CODES, len(values)) and high < 2**63:
         # Codes of groups are counted, which takes a fraction of the time of a sort.
-        place = values.astype(np.int64) - low
+        place = values.astype(np.int64)
+        place -= low
         used = np.bincount(place) > 0
-        return (np.flatnonzero(used) + low).tolist(), (np.cumsum(used) - 1)[place]
+        known = (np.flatnonzero(used) + low).astype(values.dtype)
+        return known.tolist(), place if used.all() else (np.cumsum(used) - 1)[place]
     distinct, inverse = np.unique(values, return_inverse=True)
     return distinct.tolist(), inverse.reshape(-1).astype(np.int64)
 

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from comparity.counts.kernels.compilation import njit
+from comparity.counts.kernels.sorting import sort_by_code
 from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.components import joined_parts
 from comparity.ranking.likelihood.exact import Solving
@@ -251,24 +252,20 @@ def _products_of_pairs(
 ) -> Floats:
     """Add up the same where cells are pairs of items."""
     low, high = np.minimum(rows.better, rows.worse), np.maximum(rows.better, rows.worse)
-    keys, pair = np.unique(low.astype(np.int64) * rows.n_items + high, return_inverse=True)
-    turned = np.where(rows.better == low, slope, -slope)
-    one, two = keys // rows.n_items, keys % rows.n_items
-    sums = (turned, slope**2, weight, weight**2)
+    order = sort_by_code(np.arange(len(high)), high, rows.n_items)
+    order = sort_by_code(order, low, rows.n_items)
+    turned = np.where(rows.better == low, slope, -slope)[order]
+    low, high, weight = low[order], high[order], weight[order]
+    first = np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0))
+    one, two, pair = low[first], high[first], np.cumsum(first) - 1
+    sums = (turned, turned**2, weight, weight**2)
     kept = np.bincount(pair, weight) <= np.minimum(most[one], most[two])
     of_lead = parts.lead_variances(one, two)[kept]
     residual, squares, whole, whole_squares = (np.bincount(pair, one)[kept] for one in sums)
     both = (whole**2 - whole_squares) / 2
-    return np.array(
-        [
-            float((residual**2 - squares).sum()) / 2,
-            float(both @ of_lead),
-            float(both.sum()),
-            float(whole @ whole),
-            float(whole.sum()),
-            float(both.sum()),
-        ]
-    )
+    found = (residual**2 - squares).sum() / 2
+    taken = both @ of_lead
+    return np.array([found, taken, both.sum(), whole @ whole, whole.sum(), both.sum()])
 
 
 class TasteGains(Gains):
