@@ -68,6 +68,7 @@ NOT_DECIDING = {
         ranking.likelihood.tastes.MOST_WORK
         ranking.likelihood.search.SMALL
         ranking.likelihood.search.SOON ranking.likelihood.kernels.BLOCK
+        ranking.likelihood.kernels.LONG
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
         ranking.likelihood.comparison_rows.HOPS ranking.likelihood.comparison_rows.LITTLE_WORK
         ranking.likelihood.comparison_rows.MOST_NUMBERS ranking.likelihood.comparison_rows.MOST_WORK

@@ -13,6 +13,10 @@ from comparity.counts.kernels.compilation import njit
 Floats = NDArray[np.float64]
 
 BLOCK = 512
+LONG = 2**20
+"""Comparisons after which a pass turns from scores to the sums over them. A million of either fit
+into the cache, and not of both: in turns of a block, a pass takes twice as long."""
+
 LOG2E = 1.4426950408889634
 # The logarithm of two in two parts, so that the remainder of the argument is exact.
 LN2_HIGH = 0.6931471803691238
@@ -124,50 +128,61 @@ def logistic_slopes(margin, slope, curvature):  # type: ignore[no-untyped-def]
 def add_fused(  # type: ignore[no-untyped-def]
     better, worse, evaluator, contrast, scores, bias, sharpness, score_sums, bias_sums, weight
 ):
-    """Return the loss of the logistic model and add gradient and diagonal, in blocks.
+    """Return the loss of the logistic model and add gradient and diagonal, (2, items), in blocks.
 
     Evaluators come in runs, so that their sums stay in registers; margins of a block stay in
     cache, and its logarithms are one logarithm of a product.
     """
-    margin, tail, bits = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.int64)
-    loss = 0.0
-    for start in range(0, len(better), BLOCK):
-        n = min(BLOCK, len(better) - start)
-        for t in range(n):
-            p = start + t
-            k = evaluator[p]
-            lead = scores[better[p]] - scores[worse[p]] + bias[k] * contrast[p]
-            margin[t] = sharpness[k] * lead
-        _exponential(margin, tail, bits, n)
-        product, linear = 1.0, 0.0
-        for t in range(n):
-            product *= 1.0 + tail[t]
-            linear += max(0.0, -margin[t])
-        loss += np.log(product) + linear
-        for t in range(n):
-            # The probability that the comparison had gone the other way.
-            ratio, own = 1.0 / (1.0 + tail[t]), sharpness[evaluator[start + t]]
-            other = tail[t] * ratio if margin[t] >= 0.0 else ratio
-            tail[t] = own * other
-            margin[t] = own * own * other * (1.0 - other)
-            weight[start + t] = margin[t]
-        k, gradient, diagonal = evaluator[start], 0.0, 0.0
-        for t in range(n):
-            p = start + t
-            one, two, d = better[p], worse[p], contrast[p]
-            score_sums[one, 0] -= tail[t]
-            score_sums[one, 1] += margin[t]
-            score_sums[two, 0] += tail[t]
-            score_sums[two, 1] += margin[t]
-            if evaluator[p] != k:
-                bias_sums[k, 0] += gradient
-                bias_sums[k, 1] += diagonal
-                k, gradient, diagonal = evaluator[p], 0.0, 0.0
-            gradient -= tail[t] * d
-            diagonal += margin[t] * d * d
-        bias_sums[k, 0] += gradient
-        bias_sums[k, 1] += diagonal
+    room, loss = min(LONG, len(better)), 0.0
+    slope, curvature = np.empty(room), np.empty(room)
+    tail, bits = np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    for first in range(0, len(better), LONG):
+        last = min(first + LONG, len(better))
+        for start in range(first, last, BLOCK):
+            n = min(BLOCK, last - start)
+            # A curvature takes the place of its margin.
+            margin, other = curvature[start - first :], slope[start - first :]
+            for t in range(n):
+                p = start + t
+                k = evaluator[p]
+                lead = scores[better[p]] - scores[worse[p]] + bias[k] * contrast[p]
+                margin[t] = sharpness[k] * lead
+            _exponential(margin, tail, bits, n)
+            product, linear = 1.0, 0.0
+            for t in range(n):
+                product *= 1.0 + tail[t]
+                linear += max(0.0, -margin[t])
+            loss += np.log(product) + linear
+            for t in range(n):
+                # The probability that the comparison had gone the other way.
+                ratio, own = 1.0 / (1.0 + tail[t]), sharpness[evaluator[start + t]]
+                against = tail[t] * ratio if margin[t] >= 0.0 else ratio
+                other[t] = own * against
+                margin[t] = own * own * against * (1.0 - against)
+                weight[start + t] = margin[t]
+            k, gradient, diagonal = evaluator[start], 0.0, 0.0
+            for t in range(n):
+                p = start + t
+                d = contrast[p]
+                if evaluator[p] != k:
+                    bias_sums[k, 0] += gradient
+                    bias_sums[k, 1] += diagonal
+                    k, gradient, diagonal = evaluator[p], 0.0, 0.0
+                gradient -= other[t] * d
+                diagonal += margin[t] * d * d
+            bias_sums[k, 0] += gradient
+            bias_sums[k, 1] += diagonal
+        _add_to_items(better[first:last], worse[first:last], slope, -1.0, score_sums[0])
+        _add_to_items(better[first:last], worse[first:last], curvature, 1.0, score_sums[1])
     return loss
+
+
+@njit(cache=True, nogil=True)
+def _add_to_items(better, worse, values, sign, sums):  # type: ignore[no-untyped-def]
+    """Add values to the worse items, and with this sign to the better ones."""
+    for p in range(len(better)):
+        sums[better[p]] += sign * values[p]
+        sums[worse[p]] += values[p]
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -296,7 +296,7 @@ class FusedPass(Pass):
         sharpness = np.ones(rows.n_evaluators) if self.sharpness is None else self.sharpness
 
         def run(part: slice) -> tuple[float, Floats, Floats]:
-            sums, bias_sums = np.zeros((rows.n_items, 2)), np.zeros((rows.n_evaluators, 2))
+            sums, bias_sums = np.zeros((2, rows.n_items)), np.zeros((rows.n_evaluators, 2))
             data = (*self._columns(part), scores, lean, sharpness)
             return add_fused(*data, sums, bias_sums, self._curvature[part]), sums, bias_sums
 
@@ -304,7 +304,7 @@ class FusedPass(Pass):
         n_contrasts = rows.contrast.shape[1]
         return Evaluation(
             loss,
-            sums,
+            sums.T,
             bias_sums[:, :1][:, :n_contrasts],
             bias_sums[:, 1:].reshape(-1, 1, 1)[:, :n_contrasts, :n_contrasts],
             np.empty(0),
