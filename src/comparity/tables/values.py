@@ -38,6 +38,10 @@ LARGEST = 1e30
 SMALL_CODES = 2**10
 """Whole numbers that span less than this, or than their number, are counted without sorting."""
 
+FEW_WORDS, SOME_ROWS = 8, 1000
+"""Text is compared with the words of the first rows, if it has few: a tenth of the time that it
+takes to look up each as text of Python."""
+
 MOST_GROUPS = 50
 """More groups give more than 2,400 tests, which share one false-alarm rate."""
 
@@ -92,6 +96,9 @@ def factorise(values: Brought) -> tuple[Codes, list[Any]]:
         # Different whole numbers are written differently.
         known, codes = _distinct(values)
         return codes, list(map(str, known))
+    few = _few_words(values)
+    if few is not None:
+        return few
     if values.dtype.kind in "bf":
         known, codes = _distinct(values)
     else:
@@ -105,6 +112,19 @@ def factorise(values: Brought) -> tuple[Codes, list[Any]]:
     merged = [-1 if is_missing(v) else names.setdefault(text_of(v), len(names)) for v in known]
     codes = np.array(merged, dtype=np.int64)[codes] if known else codes
     return codes, list(names)
+
+
+def _few_words(values: NDArray[Any]) -> tuple[Codes, list[str]] | None:
+    """Return codes and words of an array of text that has only the few words of its first rows."""
+    words = list(dict.fromkeys(values[:SOME_ROWS].tolist())) if values.dtype.kind == "U" else []
+    if not 0 < len(words) <= FEW_WORDS:
+        return None
+    codes, found = np.zeros(len(values), dtype=np.int64), 0
+    for code, word in enumerate(words):
+        same = values == word
+        codes[same] = code
+        found += int(same.sum())
+    return (codes, words) if found == len(values) else None
 
 
 def _distinct(values: NDArray[Any]) -> tuple[list[Any], Codes]:
