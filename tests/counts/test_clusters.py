@@ -71,6 +71,13 @@ def test_products_equal_the_loop(few: int, first: int, rows: tuple[np.ndarray, .
     assert products.tolist() == plain_cluster_moments(*(column.tolist() for column in rows), 3)
 
 
+@given(rows=clustered_rows())
+def test_clusters_whose_lowest_bits_agree_are_told_apart(rows: tuple[np.ndarray, ...]) -> None:
+    keys, *columns = rows
+    products = cluster_products(keys * 2**40, *columns, 3)
+    assert products.tolist() == plain_cluster_moments(*(column.tolist() for column in rows), 3)
+
+
 def test_no_rows_have_no_products() -> None:
     none = np.zeros(0, dtype=np.int64)
     assert not cluster_products(none, none, np.zeros(0), np.zeros(0), 2).any()

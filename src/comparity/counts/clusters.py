@@ -335,11 +335,9 @@ def cluster_products(
         ordered = np.sort(cluster)
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
         repeated = repeated[np.diff(repeated, prepend=-1) > 0]
-        place = np.searchsorted(repeated, cluster)
-        shared = place < len(repeated)
-        shared[shared] = repeated[place[shared]] == cluster[shared]
+        shared, place = _find_codes(repeated, cluster)
         alone = _row_products(cell[~shared], trials[~shared], hits[~shared], n_cells)
-        cluster, cell, trials, hits = place[shared], cell[shared], trials[shared], hits[shared]
+        cluster, cell, trials, hits = place, cell[shared], trials[shared], hits[shared]
     n_clusters = int(cluster.max(initial=-1)) + 1
     if n_cells > FEW_CELLS or 16 * n_clusters * n_cells > DENSE_BYTES:
         places = np.tile(cluster, 2), np.concatenate([cell, n_cells + cell])
@@ -349,6 +347,19 @@ def cluster_products(
         return alone + products
     totals = cluster_totals(cluster, cell, trials, hits, n_cells)
     return alone + totals.T @ totals
+
+
+def _find_codes(known: Codes, codes: Codes) -> tuple[NDArray[np.bool_], Codes]:
+    """Say which codes are among known ones, which are sorted, and where these are there."""
+    # Few share their lowest bits with a known one, and only they are looked for.
+    lowest = 2 ** len(codes).bit_length() - 1
+    marked = np.zeros(lowest + 1, dtype=bool)
+    marked[known & lowest] = True
+    found = marked[codes & lowest]
+    place = np.searchsorted(known, codes[found])
+    same = known[np.minimum(place, len(known) - 1)] == codes[found]
+    found[found] = same
+    return found, place[same]
 
 
 def cluster_totals(
