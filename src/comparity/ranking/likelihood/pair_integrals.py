@@ -1,8 +1,12 @@
-"""Integrals over the lead of one item before another, given all judgments of the pair.
+r"""Integrals over the lead of one item before another, given all judgments of the pair.
 
 A pair's judgments are a product of logistic curves (Davidson's, with ties) in the lead u. With a
 normal density of u there is one mode, and points about it give the integral, its moments, and means
 of slopes and curvatures of each judgment.
+
+With margin m and :math:`a = e^{-m/2}` a judgment is a win with probability :math:`1 / D`, a loss
+with :math:`a^2 / D` and a tie with :math:`\theta a / D`, where :math:`D = 1 + \theta a + a^2`. As
+:math:`a = e^{-gu/2} e^{-o/2}`, all judgments of one evaluator share one exponential at each u.
 """
 
 from __future__ import annotations
@@ -21,39 +25,35 @@ APART, NOTHING, MOST_POINTS = 0.35, 16.0, 128
 STEPS = np.arange(MOST_POINTS // 2) * APART
 ALONG, LOG_WEIGHTS = np.sinh(STEPS), np.log(np.cosh(STEPS))
 """Points on one side of the mode, in widths, and logarithms of their weights."""
+LEAST = math.exp(-NOTHING)
+LOAD, ODDS, TIED, TIE = range(4)
+r"""What is known of a judgment: what it multiplies u with, :math:`e^{-o/2}` of what it adds, whether
+it is a tie, and how even its evaluator is, :math:`\theta`."""
 OF_EACH = 6
 """Means of each judgment."""
 LARGE = 1e200
 """Where a product is replaced by its logarithm."""
+CERTAIN = 175.0
+"""Half a margin beyond which exponentials, whose squares are multiplied, are no longer told apart."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _log_probability(margin, tied, log_tie):  # type: ignore[no-untyped-def]
-    """Return the log-probability of a judgment where its evaluator has ties."""
-    half = margin / 2
-    peak = max(abs(half), log_tie)
-    total = math.exp(half - peak) + math.exp(-half - peak) + math.exp(log_tie - peak)
-    return (log_tie if tied else half) - peak - math.log(total)
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _raise(size, u):  # type: ignore[no-untyped-def]
+    """Return the exponential of half of what a lead is worth to an evaluator of this sharpness."""
+    return math.exp(min(max(size * u / 2, -CERTAIN), CERTAIN))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def slopes_of(margin, tied, log_tie):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _slopes_of(a, tied, tie):  # type: ignore[no-untyped-def]
     """Return slopes of a log-probability in margin and log tie, and its curvature in margin."""
-    if log_tie == -np.inf:
-        small = math.exp(-abs(margin))
-        lost = (small if margin > 0 else 1.0) / (1 + small)
-        return lost, 0.0, lost * (1 - lost)
-    half = margin / 2
-    peak = max(abs(half), log_tie)
-    win, lose, tie = math.exp(half - peak), math.exp(-half - peak), math.exp(log_tie - peak)
-    total = win + lose + tie
-    lean = (win - lose) / (2 * total)
-    bend = (win + lose) / (4 * total) - lean * lean
-    return (0.0 if tied else 0.5) - lean, (1.0 if tied else 0.0) - tie / total, bend
+    win = 1 / (1 + a * (a + tie))
+    lose, even = a * a * win, tie * a * win
+    slope = (lose - win) / 2 if tied else lose + even / 2
+    return slope, (1.0 if tied else 0.0) - even, win * lose + even * (win + lose) / 4
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _find_mode(start, mean, variance, first, last, load, offset, tied, log_tie):  # type: ignore[no-untyped-def]
+def _find_mode(start, mean, variance, first, last, judged):  # type: ignore[no-untyped-def]
     """Return about where a pair's judgments times a normal density are largest, and the curvature.
 
     The slope falls everywhere: a step of Newton that leads beyond what is known of it is halved.
@@ -61,10 +61,16 @@ def _find_mode(start, mean, variance, first, last, load, offset, tied, log_tie):
     place, bend, low, high = start, 1 / variance, -np.inf, np.inf
     for _ in range(MOST_STEPS):
         slope, bend = (mean - place) / variance, 1 / variance
+        size, up = -1.0, 1.0
         for r in range(first, last):
-            pull, _, curvature = slopes_of(load[r] * place + offset[r], tied[r], log_tie[r])
-            slope += load[r] * pull
-            bend += load[r] * load[r] * curvature
+            load = judged[r, LOAD]
+            if abs(load) != size:
+                size = abs(load)
+                up = _raise(size, place)
+            a = judged[r, ODDS] / up if load > 0 else judged[r, ODDS] * up
+            pull, _, curvature = _slopes_of(a, judged[r, TIED], judged[r, TIE])
+            slope += load * pull
+            bend += load * load * curvature
         if slope > 0:
             low = place
         else:
@@ -78,67 +84,83 @@ def _find_mode(start, mean, variance, first, last, load, offset, tied, log_tie):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sum_logs(u, first, last, load, offset, tied, log_tie):  # type: ignore[no-untyped-def]
-    """Return the log-probability of a pair's judgments at a lead, with few logarithms."""
-    value, product = 0.0, 1.0
+def _multiply(u, first, last, judged):  # type: ignore[no-untyped-def]
+    """Return one over the probability of a pair's judgments at a lead, and its logarithm apart.
+
+    The first is a product; of what would be too large in it, the logarithm comes second.
+    """
+    apart, product, size, up = 0.0, 1.0, -1.0, 1.0
     for r in range(first, last):
-        margin = load[r] * u + offset[r]
-        if log_tie[r] == -np.inf:
-            value += min(margin, 0.0)
-            product *= 1 + math.exp(-abs(margin))
-            if product > LARGE:
-                value, product = value - math.log(product), 1.0
-        else:
-            value += _log_probability(margin, tied[r], log_tie[r])
-    return value - math.log(product)
+        load, tie = judged[r, LOAD], judged[r, TIE]
+        if abs(load) != size:
+            size = abs(load)
+            up = _raise(size, u)
+        a = judged[r, ODDS] / up if load > 0 else judged[r, ODDS] * up
+        factor = 1 + a * (a + tie)
+        product *= factor / (tie * a) if judged[r, TIED] else factor
+        if product > LARGE:
+            apart, product = apart + math.log(product), 1.0
+    return product, apart
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def tilt(start, mean, variance, first, last, load, offset, tied, log_tie, places, shares):  # type: ignore[no-untyped-def]
+def tilt(start, mean, variance, first, last, judged, rule):  # type: ignore[no-untyped-def]
     """Integrate a pair's judgments times a normal density: its logarithm, moments, and points.
 
-    `places` and `shares` become a rule for means over the product: points at even distances of t
+    `rule` becomes one for means over the product, places and shares: points at even distances of t
     with u = mode + width sinh t, from the mode to either side as far as there is anything.
     """
-    centre, bend = _find_mode(start, mean, variance, first, last, load, offset, tied, log_tie)
-    width, top, count = 1 / math.sqrt(bend), -np.inf, 0
+    centre, bend = _find_mode(start, mean, variance, first, last, judged)
+    product, apart = _multiply(centre, first, last, judged)
+    # Shares are relative to the centre, where the product is largest or nearly so.
+    half = 1 / (2 * variance)
+    peak = -((centre - mean) ** 2) * half - math.log(product) - apart
+    width, top, count = 1 / math.sqrt(bend), 1.0, 1
+    rule[0, 0], rule[0, 1], total, moment = centre, 1.0, 1.0, centre
     for side in (1, -1):
-        for step in range(0 if side == 1 else 1, MOST_POINTS // 2):
+        for step in range(1, MOST_POINTS // 2):
             u = centre + side * width * ALONG[step]
-            value = _sum_logs(u, first, last, load, offset, tied, log_tie)
-            value += LOG_WEIGHTS[step] - (u - mean) ** 2 / (2 * variance)
-            places[count], shares[count], top = u, value, max(top, value)
+            product, apart = _multiply(u, first, last, judged)
+            fallen = LOG_WEIGHTS[step] - (u - mean) ** 2 * half - apart - peak
+            share = math.exp(fallen) / product
+            rule[count, 0], rule[count, 1], top = u, share, max(top, share)
+            total += share
+            moment += share * u
             count += 1
-            if value < top - NOTHING:
+            if share < top * LEAST:
                 break
-    total, moment = 0.0, 0.0
-    for q in range(count):
-        shares[q] = math.exp(shares[q] - top)
-        total += shares[q]
-        moment += shares[q] * places[q]
     moment, square = moment / total, 0.0
     for q in range(count):
-        shares[q] /= total
-        square += shares[q] * (places[q] - moment) ** 2
-    whole = top + math.log(total * APART * width) - math.log(2 * math.pi * variance) / 2
+        rule[q, 1] /= total
+        square += rule[q, 1] * (rule[q, 0] - moment) ** 2
+    whole = peak + math.log(total * APART * width) - math.log(2 * math.pi * variance) / 2
     return whole, moment, square, count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sum_curves(first, last, load, offset, tied, log_tie, places, shares, means):  # type: ignore[no-untyped-def]
+def sum_curves(first, last, judged, rule, count, means):  # type: ignore[no-untyped-def]
     """Fill in means over a pair's lead u, for each of its judgments.
 
     Of slopes in what it adds, in its load and in the log tie; and of the curvature in what it adds,
     times 1, u and its square.
     """
+    size = -1.0
     for r in range(first, last):
-        means[r] = 0.0
-        for q in range(len(places)):
-            u, share = places[q], shares[q]
-            slope, tie, bend = slopes_of(load[r] * u + offset[r], tied[r], log_tie[r])
-            means[r, 0] += share * slope
-            means[r, 1] += share * slope * u
-            means[r, 2] += share * tie
-            means[r, 3] += share * bend
-            means[r, 4] += share * bend * u
-            means[r, 5] += share * bend * u * u
+        load, odds, tied, tie = judged[r, LOAD], judged[r, ODDS], judged[r, TIED], judged[r, TIE]
+        if abs(load) != size:
+            size = abs(load)
+            for q in range(count):
+                rule[q, 2] = _raise(size, rule[q, 0])
+        by_slope, by_load, by_tie, flat, tilted, square = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for q in range(count):
+            u, share = rule[q, 0], rule[q, 1]
+            a = odds / rule[q, 2] if load > 0 else odds * rule[q, 2]
+            slope, even, bend = _slopes_of(a, tied, tie)
+            by_slope += share * slope
+            by_load += share * slope * u
+            by_tie += share * even
+            flat += share * bend
+            tilted += share * bend * u
+            square += share * bend * u * u
+        means[r, 0], means[r, 1], means[r, 2] = by_slope, by_load, by_tie
+        means[r, 3], means[r, 4], means[r, 5] = flat, tilted, square

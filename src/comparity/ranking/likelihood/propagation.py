@@ -45,33 +45,12 @@ STILL = 1e-4
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_site(covariance, mean, i, j, precision, shift):  # type: ignore[no-untyped-def]
-    """Multiply a Gaussian with that of a difference."""
-    n = len(mean)
-    along = covariance[i] - covariance[j]
-    grown = 1 + precision * (along[i] - along[j])
-    moved = (shift - precision * (mean[i] - mean[j])) / grown
-    for a in range(n):
-        mean[a] += moved * along[a]
-        for b in range(n):
-            covariance[a, b] -= precision / grown * along[a] * along[b]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _cavity(covariance, mean, i, j, precision, shift):  # type: ignore[no-untyped-def]
-    """Return mean and variance of a difference, and both without its own site."""
-    variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-    middle, left = mean[i] - mean[j], 1 - variance * precision
-    return middle, variance, (middle - variance * shift) / left, variance / left
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _invert(matrix):  # type: ignore[no-untyped-def]
+def _invert(matrix, n):  # type: ignore[no-untyped-def]
     """Replace a positive definite matrix by its inverse; return the log of its determinant.
 
     Gauss and Jordan's steps in place: for matrices of a few rows a call of LAPACK takes longer.
     """
-    n, log_det = len(matrix), 0.0
+    log_det = 0.0
     for k in range(n):
         pivot = matrix[k, k]
         log_det += math.log(pivot)
@@ -88,167 +67,189 @@ def _invert(matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _fill_message(pairs, sites, own, message, shift):  # type: ignore[no-untyped-def]
+def _add_message(known, messages, block, sign):  # type: ignore[no-untyped-def]
+    """Add an evaluator's message to what is known of scores, or take it out."""
+    for a in range(known.shape[0]):
+        for b in range(known.shape[1]):
+            known[a, b] += sign * messages[block, a, b]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_message(messages, block, first, last, pairs, sites, own, room):  # type: ignore[no-untyped-def]
     """Fill in what an evaluator's sites tell of scores; return what its log determinant loses."""
-    n = len(shift)
-    message[:], shift[:] = 0.0, 0.0
-    for p in range(len(pairs)):
-        i, j = pairs[p]
-        message[i, i] += sites[p, 0]
-        message[j, j] += sites[p, 0]
-        message[i, j] -= sites[p, 0]
-        message[j, i] -= sites[p, 0]
-        shift[i] += sites[p, 1]
-        shift[j] -= sites[p, 1]
-    if own == 0:
-        return 0.0
-    narrowed = own * message
+    n, spare = room.shape[1], messages.shape[0] - 1
+    for a in range(n + 1):
+        for b in range(n):
+            messages[spare, a, b], messages[block, a, b] = 0.0, 0.0
+    for p in range(first, last):
+        i, j, precision, shift = pairs[p, 0], pairs[p, 1], sites[p, 0], sites[p, 1]
+        messages[spare, i, i] += precision
+        messages[spare, j, j] += precision
+        messages[spare, i, j] -= precision
+        messages[spare, j, i] -= precision
+        messages[spare, n, i] += shift
+        messages[spare, n, j] -= shift
     for a in range(n):
-        narrowed[a, a] += 1
-    lost = _invert(narrowed)
-    shift[:] = narrowed @ shift
-    message[:] = narrowed @ message
+        for b in range(n):
+            room[a, b] = own * messages[spare, a, b]
+        room[a, a] += 1
+    lost = _invert(room, n) if own != 0 else 0.0
+    for a in range(n):
+        for c in range(n):
+            messages[block, n, a] += room[a, c] * messages[spare, n, c]
+            for b in range(n):
+                messages[block, a, b] += room[a, c] * messages[spare, c, b]
     return lost
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _seen_quality(precision, shift, own, pairs, sites):  # type: ignore[no-untyped-def]
-    """Return covariance and mean of what an evaluator sees, from others' messages and its sites."""
-    covariance = precision.copy()
-    _invert(covariance)
-    mean = covariance @ shift
-    for a in range(len(mean)):
-        covariance[a, a] += own
-    for p in range(len(pairs)):
-        _add_site(covariance, mean, pairs[p, 0], pairs[p, 1], sites[p, 0], sites[p, 1])
-    return covariance, mean
+def _add_site(seen, i, j, precision, shift):  # type: ignore[no-untyped-def]
+    """Multiply a Gaussian with that of a difference."""
+    n = seen.shape[1]
+    for a in range(n):
+        seen[n + 1, a] = seen[i, a] - seen[j, a]
+    grown = 1 + precision * (seen[n + 1, i] - seen[n + 1, j])
+    moved = (shift - precision * (seen[n, i] - seen[n, j])) / grown
+    for a in range(n):
+        along = seen[n + 1, a]
+        seen[n, a] += moved * along
+        for b in range(n):
+            seen[a, b] -= precision / grown * along * seen[n + 1, b]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _settle_evaluator(covariance, mean, pairs, bounds, sites, judged, places, shares):  # type: ignore[no-untyped-def]
+def _see_quality(known, own, first, last, pairs, sites, seen):  # type: ignore[no-untyped-def]
+    """Fill in covariance and mean of what an evaluator sees, from others' messages and its sites."""
+    n = seen.shape[1]
+    for a in range(n):
+        for b in range(n):
+            seen[a, b] = known[a, b]
+    _invert(seen, n)
+    for a in range(n):
+        seen[n, a] = 0.0
+        for b in range(n):
+            seen[n, a] += seen[a, b] * known[n, b]
+    for a in range(n):
+        seen[a, a] += own
+    for p in range(first, last):
+        _add_site(seen, pairs[p, 0], pairs[p, 1], sites[p, 0], sites[p, 1])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _cavity(seen, i, j, precision, shift):  # type: ignore[no-untyped-def]
+    """Return mean and variance of a difference, and both without its own site."""
+    n = seen.shape[1]
+    variance = seen[i, i] + seen[j, j] - 2 * seen[i, j]
+    middle, left = seen[n, i] - seen[n, j], 1 - variance * precision
+    return middle, variance, (middle - variance * shift) / left, variance / left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle_evaluator(first, last, pairs, bounds, sites, judged, seen, rule):  # type: ignore[no-untyped-def]
     """Renew the sites of an evaluator once, one after the other; return how far u moved at most."""
-    load, offset, tied, log_tie = judged
     moved = 0.0
-    for p in range(len(pairs)):
-        i, j = pairs[p]
-        middle, variance, out, wide = _cavity(covariance, mean, i, j, sites[p, 0], sites[p, 1])
-        _, new, square, _ = tilt(
-            middle, out, wide, bounds[p], bounds[p + 1],
-            load, offset, tied, log_tie, places, shares,
-        )  # fmt: skip
+    for p in range(first, last):
+        i, j = pairs[p, 0], pairs[p, 1]
+        middle, variance, out, wide = _cavity(seen, i, j, sites[p, 0], sites[p, 1])
+        _, new, square, _ = tilt(middle, out, wide, bounds[p], bounds[p + 1], judged, rule)
         precision = max(1 / square - 1 / wide, 0.0)
         shift = new / square - out / wide
-        _add_site(covariance, mean, i, j, precision - sites[p, 0], shift - sites[p, 1])
-        sites[p] = precision, shift
+        _add_site(seen, i, j, precision - sites[p, 0], shift - sites[p, 1])
+        sites[p, 0], sites[p, 1] = precision, shift
         step = max(abs(new - middle) / math.sqrt(variance), abs(square / variance - 1))
         moved = max(moved, step)
     return moved
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _propagate(blocks, pairs, bounds, own, sites, judged, state, places, shares):  # type: ignore[no-untyped-def]
-    """Settle the sites of a lot, evaluator by evaluator; `state` is what is known of scores."""
-    precision, shift, messages, shifts = state
+def _propagate(blocks, pairs, bounds, own, sites, judged, known, messages, seen, rule):  # type: ignore[no-untyped-def]
+    """Settle the sites of a lot, evaluator by evaluator."""
     for b in range(len(own)):
-        part = slice(blocks[b], blocks[b + 1])
-        _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
-        precision += messages[b]
-        shift += shifts[b]
+        _fill_message(messages, b, blocks[b], blocks[b + 1], pairs, sites, own[b], seen)
+        _add_message(known, messages, b, 1.0)
     for _ in range(MOST_SWEEPS if len(pairs) > 1 else 0):
         moved = 0.0
         for b in range(len(own)):
-            part = slice(blocks[b], blocks[b + 1])
-            precision -= messages[b]
-            shift -= shifts[b]
-            covariance, mean = _seen_quality(precision, shift, own[b], pairs[part], sites[part])
-            step = _settle_evaluator(
-                covariance, mean, pairs[part], bounds[blocks[b] :], sites[part],
-                judged, places, shares,
-            )  # fmt: skip
+            first, last = blocks[b], blocks[b + 1]
+            _add_message(known, messages, b, -1.0)
+            _see_quality(known, own[b], first, last, pairs, sites, seen)
+            step = _settle_evaluator(first, last, pairs, bounds, sites, judged, seen, rule)
             moved = max(moved, step)
-            _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
-            precision += messages[b]
-            shift += shifts[b]
+            _fill_message(messages, b, first, last, pairs, sites, own[b], seen)
+            _add_message(known, messages, b, 1.0)
         if moved < STILL:
             break
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _integrate_evaluator(covariance, mean, pairs, bounds, sites, judged, slopes, rule, is_all):  # type: ignore[no-untyped-def]
+def _integrate_evaluator(first, last, pairs, bounds, sites, judged, slopes, seen, rule):  # type: ignore[no-untyped-def]
     """Return what the sites of an evaluator lack to its judgments, in logs; fill in its slopes.
 
     Where a site is all there is in a lot, it is settled here, and the integral is exact.
     """
-    load, offset, tied, log_tie = judged
-    places, shares = rule
     value = 0.0
-    for p in range(len(pairs)):
-        i, j = pairs[p]
-        middle, variance, out, wide = _cavity(covariance, mean, i, j, sites[p, 0], sites[p, 1])
-        log_z, new, square, count = tilt(
-            middle, out, wide, bounds[p], bounds[p + 1],
-            load, offset, tied, log_tie, places, shares,
-        )  # fmt: skip
-        if is_all:
-            sites[p] = 1 / square - 1 / wide, new / square - out / wide
+    for p in range(first, last):
+        middle, variance, out, wide = _cavity(
+            seen, pairs[p, 0], pairs[p, 1], sites[p, 0], sites[p, 1]
+        )
+        log_z, new, square, count = tilt(middle, out, wide, bounds[p], bounds[p + 1], judged, rule)
+        if len(pairs) == 1:
+            sites[p, 0], sites[p, 1] = 1 / square - 1 / wide, new / square - out / wide
             value = log_z
         else:
             # What the site lacks to the judgments, and its part of the Gaussian integral.
             value += log_z - math.log(variance / wide) / 2
             value -= (middle**2 / variance - out**2 / wide) / 2 - sites[p, 1] * middle / 2
-        sum_curves(
-            bounds[p],
-            bounds[p + 1],
-            load,
-            offset,
-            tied,
-            log_tie,
-            places[:count],
-            shares[:count],
-            slopes,
-        )
+        sum_curves(bounds[p], bounds[p + 1], judged, rule, count, slopes)
     return value
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _integrate_lot(sd, n, blocks, pairs, bounds, tastes, sites, judged, slopes, by_taste, means):  # type: ignore[no-untyped-def]
+def _sum_heat(messages, block, covariance, mean):  # type: ignore[no-untyped-def]
+    """Return twice the slope of a log-integral in the variance of an evaluator's opinions."""
+    n, heat = len(mean), 0.0
+    for a in range(n):
+        left = messages[block, n, a]
+        for b in range(n):
+            left -= messages[block, a, b] * mean[b]
+            for c in range(n):
+                heat += messages[block, a, b] * covariance[a, c] * messages[block, c, b]
+        heat += left * left - messages[block, a, a]
+    return heat
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _integrate_lot(sd, blocks, pairs, bounds, tastes, sites, judged, slopes, by_taste, means, known, messages, seen, rule):  # type: ignore[no-untyped-def]
     """Return the log-integral of one lot at one SD and its slope in the logarithm of that SD."""
-    own, is_all = (tastes * sd) ** 2, len(pairs) == 1
+    n, is_all, own = len(means), len(pairs) == 1, (tastes * sd) ** 2
     if is_all:
         sites[:] = 0.0
-    places, shares = np.empty(MOST_POINTS), np.empty(MOST_POINTS)
-    precision, shift = np.eye(n) / sd**2, np.zeros(n)
-    messages, shifts = np.empty((len(own), n, n)), np.empty((len(own), n))
-    state = (precision, shift, messages, shifts)
-    _propagate(blocks, pairs, bounds, own, sites, judged, state, places, shares)
+    for a in range(n + 1):
+        for b in range(n):
+            known[a, b] = 1 / sd**2 if a == b else 0.0
+    _propagate(blocks, pairs, bounds, own, sites, judged, known, messages, seen, rule)
     value, lost = 0.0, 2 * n * math.log(sd)
     for b in range(len(own)):
-        part = slice(blocks[b], blocks[b + 1])
-        covariance, mean = _seen_quality(
-            precision - messages[b], shift - shifts[b], own[b], pairs[part], sites[part]
-        )
+        first, last = blocks[b], blocks[b + 1]
+        _add_message(known, messages, b, -1.0)
+        _see_quality(known, own[b], first, last, pairs, sites, seen)
         value += _integrate_evaluator(
-            covariance, mean, pairs[part], bounds[blocks[b] :], sites[part],
-            judged, slopes, (places, shares), is_all,
-        )  # fmt: skip
-        if is_all:
-            _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
-            precision += messages[b]
-            shift += shifts[b]
-        else:
-            lost += _fill_message(pairs[part], sites[part], own[b], messages[b], shifts[b])
-    lost += _invert(precision)
-    means[:] = precision @ shift
-    if not is_all:
-        value -= lost / 2
-    in_log_sd = (np.trace(precision) + means @ means) / sd**2 - n
+            first, last, pairs, bounds, sites, judged, slopes, seen, rule
+        )
+        lost += _fill_message(messages, b, first, last, pairs, sites, own[b], seen)
+        _add_message(known, messages, b, 1.0)
+    lost += _invert(known, n)
+    in_log_sd = -float(n)
+    for a in range(n):
+        means[a] = 0.0
+        for b in range(n):
+            means[a] += known[a, b] * known[n, b]
+        in_log_sd += (known[a, a] + means[a] * means[a]) / sd**2
     for b in range(len(own)):
-        left = shifts[b] - messages[b] @ means
-        heat = left @ left + np.sum(messages[b] * (precision @ messages[b]))
-        heat -= np.trace(messages[b])
+        heat = _sum_heat(messages, b, known, means)
         by_taste[b] = tastes[b] * sd**2 * heat
         in_log_sd += own[b] * heat
-    return value, in_log_sd
+    return value - (0.0 if is_all else lost / 2), in_log_sd
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -284,24 +285,24 @@ def integrate(part, items, lots, blocks, pairs, bounds, tastes, judged, scales, 
     many = scales.shape[1]
     starts = bounds[blocks[lots]]
     own_slopes = np.empty((many, np.max(starts[1:] - starts[:-1]), OF_EACH))
+    rule = np.empty((MOST_POINTS, 3))
     for lot in range(part[0], part[1]):
         of_blocks = slice(lots[lot], lots[lot + 1])
         first, last = blocks[lots[lot]], blocks[lots[lot + 1]]
         begin, end, n = bounds[first], bounds[last], items[lot + 1] - items[lot]
+        n_blocks = lots[lot + 1] - lots[lot]
         logs, tilts, means = np.empty(many), np.empty(many), np.empty((many, n))
-        by_taste = np.empty((many, lots[lot + 1] - lots[lot]))
-        own = (
-            judged[0][begin:end],
-            judged[1][begin:end],
-            judged[2][begin:end],
-            judged[3][begin:end],
-        )
+        by_taste = np.empty((many, n_blocks))
+        # Gaussians, with means or shifts beneath their matrices, and a row or a block to work in.
+        known, seen = np.empty((n + 1, n)), np.empty((n + 2, n))
+        messages = np.empty((n_blocks + 1, n + 1, n))
         near = bounds[first : last + 1] - begin
         inside = blocks[lots[lot] : lots[lot + 1] + 1] - first
         for m in range(many):
             logs[m], tilts[m] = _integrate_lot(
-                scales[0, m], n, inside, pairs[first:last], near, tastes[of_blocks],
-                sites[m, first:last], own, own_slopes[m], by_taste[m], means[m],
+                scales[0, m], inside, pairs[first:last], near, tastes[of_blocks],
+                sites[m, first:last], judged[begin:end], own_slopes[m], by_taste[m], means[m],
+                known, messages, seen, rule,
             )  # fmt: skip
             logs[m] += scales[1, m]
         top = logs.max()
