@@ -103,7 +103,8 @@ NOT_DECIDING = {
         ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
         ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E
-        ranking.likelihood.pair_integrals.APART ranking.likelihood.pair_integrals.LARGE
+        ranking.likelihood.pair_integrals.APART ranking.likelihood.pair_integrals.CERTAIN
+        ranking.likelihood.pair_integrals.LARGE ranking.likelihood.pair_integrals.LEAST
         ranking.likelihood.pair_integrals.NOTHING ranking.likelihood.propagation.STILL
         ranking.lots.SLACK ranking.lots.THERE ranking.mixture_likelihoods.EDGE
         ranking.mixture_likelihoods.LARGEST_LOG_RATIO ranking.mixture_likelihoods.SMALLEST_CHANCE
@@ -158,6 +159,8 @@ NOT_DECIDING = {
         ranking.rank_centrality.RESTARTS
     """,
     "a definition": """
+        ranking.likelihood.pair_integrals.LOAD ranking.likelihood.pair_integrals.ODDS
+        ranking.likelihood.pair_integrals.TIE ranking.likelihood.pair_integrals.TIED
         counts.pair_distances.PLASTIC
         inference.permuted_means.SEED inference.permuted_means.SLOPE inference.permuted_means.Z
         metrics.entropy.DOUBLED_ROOT metrics.entropy.STANDARD counts.wide.BROKEN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -193,7 +194,7 @@ def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: Log
     for n, record in enumerate(rows, start=1):
         if not isinstance(record, Mapping):
             raise LogRowError(source.path, n, reader.name, f"no object: {str(record)[:40]}")
-        content = hash(str(record))
+        content = _fingerprint(record)
         if content in seen:
             builder.omitted[SAME_RECORD] += 1
             continue
@@ -210,6 +211,18 @@ def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: Log
             builder.add(entry)
     builder.flush()
     return n
+
+
+def _fingerprint(record: Any) -> int:
+    """Return a number that is the same for records that hold the same.
+
+    Bytes of version 2 depend on values alone, and take a fourth to a half of the time of their
+    text; what JSON cannot hold (a date in a frame) has none.
+    """
+    try:
+        return hash(marshal.dumps(record, 2))
+    except ValueError:
+        return hash(str(record))
 
 
 def _name_paths(names: Sequence[str]) -> dict[str, str]:

@@ -310,8 +310,9 @@ def has(record: Record, *names: str) -> bool:
 
 
 FEATURES = ("characters", "words", "headers", "list items", "bold", "code blocks", "refusal")
-HEADER = re.compile(r"^#{1,6} ", re.MULTILINE)
-LISTED = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) ", re.MULTILINE)
+# Beginnings of lines, in a text behind a newline: a literal is found sooner than `^`.
+HEADER = re.compile(r"\n#{1,6} ")
+LISTED = re.compile(r"\n[ \t]*(?:[-*+]|\d+[.)]) ")
 BOLD = re.compile(r"\*\*[^*\n]+\*\*")
 REFUSAL = re.compile(
     r"(?:i.?m |i am )?(?:very )?sorry|i (?:cannot|can.t|am unable|will not)|as an ai\b", re.I
@@ -328,11 +329,12 @@ def measure(text: str) -> tuple[float, ...]:
     >>> dict(zip(FEATURES, measure("# Why\n\n- **one**\n- two"), strict=True))["list items"]
     2.0
     """
+    lines = f"\n{text}"
     return (
         float(len(text)),
         float(len(text.split())),
-        float(len(HEADER.findall(text))),
-        float(len(LISTED.findall(text))),
+        float(len(HEADER.findall(lines))),
+        float(len(LISTED.findall(lines))),
         float(len(BOLD.findall(text))),
         float(text.count("```") // 2),
         float(bool(REFUSAL.match(text[:OPENING].strip()))),

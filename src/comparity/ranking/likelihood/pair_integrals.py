@@ -28,14 +28,14 @@ ALONG, LOG_WEIGHTS = np.sinh(STEPS), np.log(np.cosh(STEPS))
 """Points on one side of the mode, in widths, and logarithms of their weights."""
 LEAST = math.exp(-NOTHING)
 LOAD, ODDS, TIED, TIE = range(4)
-r"""What is known of a judgment: what it multiplies u with, :math:`e^{-o/2}` of what it adds, whether
-it is a tie, and how even its evaluator is, :math:`\theta`."""
+r"""Of each judgment: what it multiplies u with, :math:`e^{-o/2}` for what it adds, whether it is a
+tie, and :math:`\theta` of its evaluator."""
 OF_EACH = 6
 """Means of each judgment."""
 LARGE = 1e200
 """Where a product is replaced by its logarithm."""
 CERTAIN = 175.0
-"""Half a margin beyond which exponentials, whose squares are multiplied, are no longer told apart."""
+"""Half a margin beyond which exponentials, whose squares are multiplied, are no longer apart."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
