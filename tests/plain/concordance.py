@@ -33,13 +33,56 @@ def judge_variance(met: Sequence[Met]) -> float:
     return (n - 1) / n * sum((one - middle) ** 2 for one in left)
 
 
-def item_covariance(met: Sequence[Met]) -> float:
-    """Return the products of residuals that share an item, each residual with itself left out."""
+def residuals(met: Sequence[Met]) -> list[tuple[frozenset[int], frozenset[int], float, float]]:
+    """Return judges, items, residual and weight of each meeting; weights add up to 1."""
     middle, total = mean(met), sum(one[3] for one in met)
-    residuals = [(items, w * (alike - middle) / total) for _, items, alike, w in met]
-    return sum(
-        e * f
-        for place, (one, e) in enumerate(residuals)
-        for other, (two, f) in enumerate(residuals)
-        if place != other and one & two
+    return [(who, items, w * (a - middle) / total, w / total) for who, items, a, w in met]
+
+
+def by_two_judges(met: Sequence[Met]) -> dict[frozenset[int], float]:
+    """Return the residuals of every two judges, summed."""
+    sums: dict[frozenset[int], float] = {}
+    for who, _, e, _ in residuals(met):
+        sums[who] = sums.get(who, 0.0) + e
+    return sums
+
+
+def with_four_imagined(met: Sequence[Met]) -> float:
+    """Return the variance of the mean of independent meetings, with two alike and two not."""
+    n = 1 / sum(w**2 for *_, w in residuals(met))
+    value = mean(met)
+    middle = (n * value + 2) / (n + 4)
+    spread = n * sum(e**2 for *_, e, _ in residuals(met))
+    squares = n * (spread + (value - middle) ** 2) + 2 * middle**2 + 2 * (1 - middle) ** 2
+    return squares / (n + 4) / n
+
+
+def noise_of_judges(met: Sequence[Met]) -> float:
+    """Return the variance of the squares, and of products of pairs of judges that share a judge."""
+    sums = by_two_judges(met)
+    products = sum(
+        sums[one] ** 2 * sums[two] ** 2 for one in sums for two in sums if one != two and one & two
     )
+    return 2 / 3 * sum(e**4 for e in sums.values()) + 2 * products
+
+
+def apart(met: Sequence[Met]) -> tuple[float, float, float]:
+    """Return what shares an item and no judge, of residuals and weights; weights of all."""
+    rows = residuals(met)
+    found = [0.0, 0.0, 0.0]
+    for who, items, e, w in rows:
+        for other, those, f, v in rows:
+            if items & those:
+                found[2] += w * v
+                if not who & other:
+                    found[0] += e * f
+                    found[1] += w * v
+    return found[0], found[1], found[2]
+
+
+def with_items(of_judges: float, met: Sequence[Met]) -> float:
+    """Return the variance for other judges and other items."""
+    products, weight, whole = apart(met)
+    if weight <= 1e-9 or whole >= 1 - 1e-9:
+        return of_judges
+    return max(of_judges, (of_judges + products * whole / weight) / (1 - whole))

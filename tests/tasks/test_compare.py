@@ -198,6 +198,14 @@ def _with_useless_model(study: SimulatedTasks) -> SimulatedTasks:
     return replace(study, items={**study.items, "score": -np.asarray(study.items["score"])})
 
 
+def test_too_few_pairs_of_judges_who_met_have_no_interval() -> None:
+    study = simulate_tasks(n_judges=10, n_items=40, each=10, rng=np.random.default_rng(1))
+    found = compare(study)["agreement"]
+    assert math.isfinite(found.comparisons.value)
+    assert not found.is_known
+    assert "fewer than 5 pairs of judges met" in found.about
+
+
 def test_flagged_judges_are_kept_unless_asked(study: SimulatedTasks) -> None:
     tables = [
         {**table, "flagged": table["evaluator"] == name}

@@ -91,8 +91,8 @@ def test_pairs_are_counted_by_judge_and_cell_with_tied_scores_as_half() -> None:
     )
     found = count_cells(answers(orders), items)
     # Cells a>a, a>b, b>a, b>b; the last pair is a tie.
-    assert found.trials.tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
-    assert found.hits.tolist() == [[1, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert found.trials.tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], *[[0] * 4] * 3]
+    assert found.hits.tolist() == [[1, 0, 0, 0], [0, 0.5, 0, 0], *[[0] * 4] * 3]
 
 
 def test_a_variance_of_one_in_the_effort_gives_the_power_asked_for() -> None:

@@ -22,12 +22,15 @@ def test_judges_are_those_of_a_t_test(ratio: float, power: float) -> None:
         assert n == max(math.ceil(expected), 5)
 
 
-def test_the_spread_has_three_parts() -> None:
+def test_the_spread_has_four_parts() -> None:
     still = {"time_spread": 0.0, "agreement_spread": 0.0}
     assert plan_tasks(ratio=0.5, **still, kinds=16).spread_minutes == pytest.approx(0.5)
     # The model agrees by 0.25 more than chance, give or take 0.05: a fifth, and squared twice that.
     parts = plan_tasks(ratio=0.5, time_spread=0.0, kinds=16, agreement=0.75, agreement_spread=0.05)
-    assert parts.spread_minutes**2 == pytest.approx(0.25 + 4 * 0.2**2)
+    # The logarithm of r (1 - r) has the slope (1 - 2 r) / (r (1 - r)) = -8/3, that of the excess
+    # 2 / (2 r - 1) = 4; -4 times the covariance of both.
+    together = -4 * (-8 / 3) * 4 * 0.05**2
+    assert parts.spread_minutes**2 == pytest.approx(0.25 + 4 * 0.2**2 + together)
 
 
 def test_no_difference_cannot_be_planned_for() -> None:

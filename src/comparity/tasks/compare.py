@@ -28,7 +28,7 @@ from comparity.tasks.answers import (
     read_items,
     read_ratings,
 )
-from comparity.tasks.concordance import Concordance, agreement, consistency
+from comparity.tasks.concordance import FEWEST_PAIRS, Concordance, agreement, consistency
 from comparity.tasks.minutes import (
     FEWEST_JUDGES,
     JudgingCost,
@@ -325,6 +325,8 @@ def _concordances(
         tested = [mean_over_judges(one.by_judge) if means else _of_pairs(one) for one in both]
         levels = [_level(one) for one in both]
         told = about if min(one.n for one in both) else f"no pair was ordered twice: {about}"
+        if not means and any(one.n and math.isnan(one.judge_variance) for one in both):
+            told = f"fewer than {FEWEST_PAIRS} pairs of judges met: {about}"
         contrast = contrast_tasks(
             outcome,
             DIFFERENCE,
@@ -355,14 +357,12 @@ def _kind(rows: Orders, items: StudyItems) -> NDArray[np.int64]:
 
 
 def _level(one: Concordance) -> OverJudges:
-    n = len(one.judges)
-    return OverJudges(one.value, one.variance, min(n, one.n_items) - 1, n)
+    return OverJudges(one.value, one.variance, one.dof, len(one.judges))
 
 
 def _of_pairs(one: Concordance) -> OverJudges:
     """Return agreement with the error of judges, who each are in many pairs of judges."""
-    n = len(one.judges)
-    return OverJudges(one.value, one.judge_variance, n - 1, n)
+    return OverJudges(one.value, one.judge_variance, one.judge_dof, len(one.judges))
 
 
 def _efforts(

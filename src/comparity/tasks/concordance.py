@@ -6,25 +6,46 @@ Both tasks are measured on one scale. An answer orders items :math:`i` and :math
 .. math:: a = \tfrac{1}{2} (1 + o\, o'),
 
 so that a tie counts as a coin that is thrown: half. Guessing gives 1/2, and so do ties only.
-
 *Consistency* is the mean over pairs that one judge ordered twice, *agreement* the mean over pairs
-that two judges ordered. The error for other judges of these items, :math:`V_{judges}`, is from
-leaving out each judge in turn (jackknife), with everything that involves this judge. Other items
-add what answers about one item have in common: with residuals
-:math:`e_c = w_c (a_c - \bar a) / \sum w`,
+that two judges ordered. Of a mean :math:`\bar a` with weights :math:`w_c` that add up to 1,
+:math:`e_c = w_c (a_c - \bar a)` are the residuals.
 
-.. math:: V = V_{judges} + \max\Big(0, \sum_{c \ne c'} e_c e_{c'} \,
-    [c, c' \text{ share an item}] \Big) .
+**Other judges of these items.** The variance of consistency, :math:`V_J`, is from leaving out each
+judge in turn (jackknife). Agreement is a mean over pairs of judges, of which the jackknife counts
+what belongs to one pair alone twice [1]_. With :math:`e_{jk}` the residuals of judges :math:`j` and
+:math:`k` together, :math:`Q = \sum_{j < k} e_{jk}^2` is therefore subtracted,
 
-The sum is one of squares: over items, minus that over pairs of items, which would count twice
-[1]_. What shares an item and a judge is in both parts, so that the error is rather too large.
+.. math:: V_J = \max(\text{jackknife} - Q,\; Q,\; V_0) .
+
+It is at least :math:`Q`, as if pairs of judges were independent, and at least :math:`V_0`, the
+variance of a mean of independent answers with four imagined ones beside them, two alike and two
+not: two meetings that happen to be alike do not prove that all are. If few judges meet, much of
+:math:`V_J` is noise :math:`N` of products of residuals, and
+
+.. math:: \frac{1}{\nu} = \frac{1}{J - 1} + \frac{N}{2 V_J^2}, \qquad
+    N = \tfrac{2}{3} \sum_{j < k} e_{jk}^4
+    + 2 \sum_j \Big( \big( \sum_k e_{jk}^2 \big)^2 - \sum_k e_{jk}^4 \Big)
+
+gives the degrees of freedom. With fewer than five pairs of judges there is no variance.
+
+**Other items, too.** Answers of different judges about one item have something in common. Let
+:math:`X` be the sum of :math:`e_c e_{c'}` over answers that share an item but no judge,
+:math:`F_X` the same sum of :math:`w_c w_{c'}`, and :math:`F` that over all that share an item.
+Residuals add up to zero, which makes :math:`X` too small by :math:`F_X V`, and what shares a judge
+has as much in common by its items as what does not. Hence
+
+.. math:: V = \max\Big(V_J,\; \frac{V_J + X F / F_X}{1 - F} \Big) .
+
+Each sum is one of squares: over items, minus that over pairs of items, which would count twice
+[2]_.
 
 Pairs that ratings imply are weighted so that kinds of pairs (the groups of both items) have the
 shares that they have among comparisons.
 
 References
 ----------
-.. [1] Aronow, Samii and Assenova (2015), "Cluster-robust variance estimation for dyadic data",
+.. [1] Efron and Stein (1981), "The jackknife estimate of variance", Annals of Statistics 9.
+.. [2] Aronow, Samii and Assenova (2015), "Cluster-robust variance estimation for dyadic data",
    Political Analysis 23.
 """
 
@@ -32,13 +53,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, dia_array
 
-from comparity.tasks.answers import Floats, Ints, TaskAnswers
+from comparity.tasks.answers import Floats, Ints, Orders, TaskAnswers
 
 ROUNDING = 1e-9
 """Weights of pairs below which nothing is left."""
+FEWEST_PAIRS = 5
+"""Pairs of judges below which nothing is said of others like them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,25 +74,53 @@ class Concordance:
     ----------
     value : float
         ``nan`` where no pair was ordered twice.
-    variance : float
-        For other judges and other items.
-    judge_variance : float
-        For other judges of these items, from leaving out each judge in turn.
+    variance, dof : float
+        For other judges and other items, with its degrees of freedom.
+    judge_variance, judge_dof : float
+        For other judges of these items.
     n : int
         Pairs of answers behind it.
     judges : ndarray of int
         Judges behind it.
     by_judge : ndarray of float
         The mean of each of them.
-    n_items : int
     """
 
     value: float
     variance: float
+    dof: float
     judge_variance: float
+    judge_dof: float
     n: int
     judges: Ints
     by_judge: Floats
+
+
+class _Spread(NamedTuple):
+    """A variance with its degrees of freedom."""
+
+    variance: float
+    dof: float
+
+
+class _Apart(NamedTuple):
+    """What answers about one item have in common.
+
+    Attributes
+    ----------
+    products : float
+        Of residuals that share an item and no judge, summed.
+    weight, whole : float
+        The same sum of weights, and that over all that share an item.
+    noise : float
+        Variance of the first, if they have nothing in common.
+    n_items : int
+    """
+
+    products: float
+    weight: float
+    whole: float
+    noise: float
     n_items: int
 
 
@@ -89,28 +142,114 @@ def consistency(answers: TaskAnswers, weights: Floats | None, n_items: int) -> C
     alike = (1 + rows.order) / 2
     value = float(weight @ alike) / total
     e = weight * (alike - value) / total
-    pair = rows.low * n_items + rows.high
-    of_judges = _jackknife(rows.judge, weight * alike, weight, 1)
-    of_items = _dyadic(rows.low, rows.high, pair, e)
     judges = np.unique(rows.judge)
+    by_judges = _Spread(_jackknife(rows.judge, weight * alike, weight, 1), len(judges) - 1)
+    squares, weighed, noise = (_by_others(rows, one, n_items) for one in (e, weight / total, e**2))
+    items = len(np.unique([rows.low, rows.high]))
+    apart = _Apart(squares[1], weighed[1], weighed[0], 2 * noise[1], items)
+    both = _with_items(by_judges, apart)
     sums = [np.bincount(rows.judge, one)[judges] for one in (weight * alike, weight)]
     return Concordance(
         value=value,
-        variance=of_judges + max(of_items - float(e @ e), 0.0),
-        judge_variance=of_judges,
+        variance=both.variance,
+        dof=both.dof,
+        judge_variance=by_judges.variance,
+        judge_dof=by_judges.dof,
         n=len(alike),
         judges=judges,
         by_judge=sums[0] / sums[1],
-        n_items=len(np.unique([rows.low, rows.high])),
     )
+
+
+def _by_others(rows: Orders, e: Floats, n_items: int) -> tuple[float, float]:
+    """Return the sum of products that share an item, and of those among them of two judges."""
+    pair, judge = rows.low * n_items + rows.high, rows.judge
+    low, high = judge * n_items + rows.low, judge * n_items + rows.high
+    whole = _dyadic(rows.low, rows.high, pair, e)
+    return whole, whole - _dyadic(low, high, judge * n_items**2 + pair, e)
+
+
+def _with_items(judges: _Spread, apart: _Apart) -> _Spread:
+    """Return the variance for other judges and other items."""
+    if not apart.weight > ROUNDING or not apart.whole < 1 - ROUNDING:
+        return judges
+    factor = apart.whole / apart.weight / (1 - apart.whole)
+    whole = judges.variance / (1 - apart.whole) + apart.products * factor
+    if not whole > judges.variance:
+        return judges
+    of_items = whole - judges.variance
+    below = judges.variance**2 / judges.dof + of_items**2 / (apart.n_items - 1)
+    return _Spread(whole, whole**2 / (below + apart.noise * factor**2 / 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Meetings:
+    """Answers of two judges about one pair, not put beside each other one by one.
+
+    Attributes
+    ----------
+    judge, pair : ndarray of int
+        Of each answer, counted from 0.
+    order : ndarray of float
+    weight : ndarray of float
+        Of two answers about each pair; over all meetings the weights add up to 1.
+    low, high : ndarray of int
+        Items of each pair.
+    shape : (int, int)
+        Judges and pairs.
+    centre : float
+        One half, less the mean.
+    """
+
+    judge: Ints
+    pair: Ints
+    order: Floats
+    weight: Floats
+    low: Ints
+    high: Ints
+    shape: tuple[int, int]
+    centre: float
+
+    def by_two(self, pairs: Any = slice(None)) -> tuple[Any, Any]:
+        """Return residuals and weights by two judges, summed over some pairs of items."""
+        ordered, met = (
+            csr_array((one, (self.judge, self.pair)), shape=self.shape)[:, pairs]
+            for one in (self.order, np.ones(len(self.order)))
+        )
+        weight = self.weight[pairs]
+        weigh = dia_array((weight[None], [0]), shape=(len(weight), len(weight)))
+        weights = _off_diagonal(met @ weigh @ met.T)
+        return self.centre * weights + _off_diagonal(ordered @ weigh @ ordered.T) / 2, weights
+
+    def squares(self) -> tuple[float, float]:
+        """Return the sums of squares over single meetings, of residuals and of weights."""
+        n, sums, decided = (np.bincount(self.pair, self.order**power) for power in (0, 1, 2))
+        ordered = (sums**2 - decided) / 2
+        found = (
+            self.centre**2 * n * (n - 1) / 2 + self.centre * ordered + decided * (decided - 1) / 8
+        )
+        squared = self.weight**2
+        return float(squared @ found), float(squared @ (n * (n - 1))) / 2
+
+
+def _off_diagonal(table: Any) -> Any:
+    """Return a symmetric table without what each has with itself."""
+    return table - dia_array((table.diagonal()[None], [0]), shape=table.shape)
 
 
 def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Concordance:
     r"""Return how often two judges who order the same pair order it alike.
 
-    Answers are not put beside each other one by one: with the sum :math:`S_p` of the orders of a
-    pair that :math:`n_p` judges ordered, all that involve judge :math:`j` add up to
+    With the sum :math:`S_p` of the orders of a pair that :math:`n_p` judges ordered, all meetings
+    that involve judge :math:`j` add up to
     :math:`w_p \big((n_p - 1) (\tfrac12 - \bar a) + \tfrac12 o_{jp} (S_p - o_{jp}) \big)`.
+
+    Parameters
+    ----------
+    answers : TaskAnswers
+    weights : ndarray of float or None
+        Of each ordered pair; alike for all judges of a pair.
+    n_items : int
     """
     rows = answers.orders
     weight = np.ones(len(rows.order)) if weights is None else weights
@@ -120,36 +259,94 @@ def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Con
     if not (weight[shared] > 0).any():
         return _unknown()
     rows, weight = rows.keep(shared), weight[shared]
-    key, pair = np.unique(rows.low * n_items + rows.high, return_inverse=True)
+    key, first, pair = np.unique(
+        rows.low * n_items + rows.high, return_index=True, return_inverse=True
+    )
     order = rows.order.astype(np.float64)
     n, sums = np.bincount(pair), np.bincount(pair, order)
     others, matched = n[pair] - 1, order * (sums[pair] - order)
     # Every two answers are met twice, from either of them.
     total = float(weight @ others) / 2
     value = float(weight @ (others + matched)) / 4 / total
-    mine = weight * (others * (0.5 - value) + matched / 2) / total
-    of_pairs = np.bincount(pair, mine) / 2
-    low, high = key // n_items, key % n_items
-    item = _dyadic(low, high, np.arange(len(key)), of_pairs)
-    decided = np.bincount(pair, order**2)
-    centre = 0.5 - value
-    # The squares of w (c + o o' / 2), summed over the pairs of judges of each pair of items.
-    squares = centre**2 * n * (n - 1) + centre * (sums**2 - decided) + decided * (decided - 1) / 4
-    of_pair = np.zeros(len(key))
-    of_pair[pair] = weight / total
-    single = float(of_pair**2 @ squares) / 2
-    judges = np.unique(rows.judge)
-    met = [np.bincount(rows.judge, weight * one)[judges] for one in (others + matched, others)]
-    by_judges = _jackknife(rows.judge, weight * (others + matched) / 2, weight * others, 2)
+    judges, judge = np.unique(rows.judge, return_inverse=True)
+    met = _Meetings(
+        judge=judge,
+        pair=pair,
+        order=order,
+        weight=weight[first] / total,
+        low=key // n_items,
+        high=key % n_items,
+        shape=(len(judges), len(key)),
+        centre=0.5 - value,
+    )
+    mine = weight * (others * met.centre + matched / 2) / total
+    leaving = _jackknife(judge, weight * (others + matched) / 2, weight * others, 2)
+    by_judges = _over_pairs_of_judges(met, leaving)
+    both = _with_items(by_judges, _apart(met, mine, weight * others / total, n_items))
+    by_judge = [np.bincount(judge, weight * one) for one in (others + matched, others)]
     return Concordance(
         value=value,
-        variance=by_judges + max(item - single, 0.0),
-        judge_variance=by_judges,
+        variance=both.variance,
+        dof=both.dof,
+        judge_variance=by_judges.variance,
+        judge_dof=by_judges.dof,
         n=int((n * (n - 1) // 2).sum()),
         judges=judges,
-        by_judge=met[0] / met[1] / 2,
-        n_items=len(np.unique([low, high])),
+        by_judge=by_judge[0] / by_judge[1] / 2,
     )
+
+
+def _over_pairs_of_judges(met: _Meetings, jackknife: float) -> _Spread:
+    """Return the variance of agreement for other judges."""
+    residuals, weights = met.by_two()
+    if (weights > 0).sum() < 2 * FEWEST_PAIRS:
+        return _Spread(math.nan, math.nan)
+    squares = residuals * residuals
+    single, fourth = float(squares.sum()) / 2, float((squares * squares).sum()) / 2
+    variance = max(jackknife - single, single, _with_four_imagined(met))
+    sums = squares.sum(axis=1)
+    crossed = 2 * (float(sums @ sums) - 2 * fourth) if jackknife - single >= variance else 0.0
+    noise = 2 / 3 * fourth + crossed
+    return _Spread(variance, 1 / (1 / (met.shape[0] - 1) + noise / (2 * variance**2)))
+
+
+def _with_four_imagined(met: _Meetings) -> float:
+    """Return the variance of a mean of independent meetings, four imagined ones beside them."""
+    squares, weight = met.squares()
+    n, value = 1 / weight, 0.5 - met.centre
+    middle = (n * value + 2) / (n + 4)
+    observed = n * (squares * n + (value - middle) ** 2)
+    return (observed + 2 * middle**2 + 2 * (1 - middle) ** 2) / (n + 4) / n
+
+
+def _apart(met: _Meetings, mine: Floats, weight: Floats, n_items: int) -> _Apart:
+    """Return what meetings of other judges about one item have in common.
+
+    Parameters
+    ----------
+    met : _Meetings
+    mine, weight : ndarray of float
+        Residuals and weights of all meetings of each answer.
+    n_items : int
+    """
+    n_pairs = met.shape[1]
+    low, high = met.low[met.pair], met.high[met.pair]
+    near, far = met.judge * n_items + low, met.judge * n_items + high
+    by_two = np.zeros(2)
+    for item in np.unique([met.low, met.high]):
+        tables = met.by_two(np.flatnonzero((met.low == item) | (met.high == item)))
+        by_two += [float((one * one).sum()) / 2 for one in tables]
+    by_two -= met.squares()
+    own = met.judge * n_pairs + met.pair
+    found = []
+    for one, twice in zip((mine, weight), by_two.tolist(), strict=True):
+        of_pairs = np.bincount(met.pair, one) / 2
+        whole = _dyadic(met.low, met.high, np.arange(n_pairs), of_pairs)
+        found.append((whole, whole - _dyadic(near, far, own, one) + twice))
+    squared = (np.bincount(met.pair, mine) / 2) ** 2
+    noise = _dyadic(met.low, met.high, np.arange(n_pairs), squared) - float(squared @ squared)
+    items = len(np.unique([met.low, met.high]))
+    return _Apart(found[0][1], found[1][1], found[1][0], 2 * noise, items)
 
 
 def _squares(cluster: Ints, e: Floats) -> float:
@@ -189,9 +386,10 @@ def _unknown() -> Concordance:
     return Concordance(
         value=math.nan,
         variance=math.nan,
+        dof=math.nan,
         judge_variance=math.nan,
+        judge_dof=math.nan,
         n=0,
         judges=none,
         by_judge=np.zeros(0),
-        n_items=0,
     )

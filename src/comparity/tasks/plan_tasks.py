@@ -4,16 +4,18 @@ With :math:`n` judges of each task the logarithm of the ratio of minutes
 (:mod:`comparity.tasks.minutes`) has about the variance
 
 .. math:: \frac{2 \tau^2}{n}, \qquad \tau^2 = (e^{\sigma^2} - 1) + \frac{4}{C}
-    + 4 \Big( \frac{2 s}{2 r - 1} \Big)^2 .
+    + 4 \Big( \frac{2 s}{2 r - 1} \Big)^2 + \frac{8 s^2}{r (1 - r)} .
 
 The first term is that of the time, with :math:`\sigma` the spread of its logarithm between judges;
 the second that of a variance, of which the rates of every judge in :math:`C` kinds of pairs tell as
 much as :math:`C / 2` independent numbers do (some of them vary more than others; with two groups
 and leaning judges about 2 have been measured); the third that of the squared excess of agreement
 over chance, with :math:`r` the model's agreement with a judge and :math:`s` its standard deviation
-between judges. A ratio of times alone has
-:math:`\tau^2 = \sigma^2`. Welch's test at :math:`\alpha` finds a ratio :math:`\rho` with the power
-of a t-test on :math:`2 n - 2` degrees of freedom at :math:`\log \rho \sqrt{n / (2 \tau^2)}`.
+between judges. The last is their covariance: a variance of rates goes with :math:`r (1 - r)`, so
+that it falls where the excess rises, and what is divided by the square of the excess falls twice.
+A ratio of times alone has :math:`\tau^2 = \sigma^2`. Welch's test at :math:`\alpha` finds a ratio
+:math:`\rho` with the power of a t-test on :math:`2 n - 2` degrees of freedom at
+:math:`\log \rho \sqrt{n / (2 \tau^2)}`.
 """
 
 from __future__ import annotations
@@ -113,7 +115,7 @@ def plan_tasks(**choices: Any) -> TaskPlan:
     --------
     >>> plan = plan_tasks(ratio=0.5)
     >>> plan.n_minutes, plan.n_time
-    (50, 7)
+    (57, 7)
     """
     options = TaskPlanOptions(**choices)
     if options.ratio == 1:
@@ -127,7 +129,9 @@ def plan_tasks(**choices: Any) -> TaskPlan:
     of_time = math.expm1(options.time_spread**2)
     of_variance = 4 / options.kinds
     of_strength = 4 * (2 * options.agreement_spread / excess) ** 2
-    spreads = math.sqrt(of_time + of_variance + of_strength), options.time_spread
+    of_both = 8 * options.agreement_spread**2 / (options.agreement * (1 - options.agreement))
+    of_minutes = of_time + of_variance + of_strength + of_both
+    spreads = math.sqrt(of_minutes), options.time_spread
     n_minutes, n_time = (judges_needed(options, one) for one in spreads)
     return TaskPlan(
         n_minutes=n_minutes,
