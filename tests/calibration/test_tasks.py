@@ -30,9 +30,9 @@ Floats = NDArray[np.float64]
 ALIKE = ("time", "consistency", "agreement", "effort")
 SAME = {"noise": (0.7, 0.7), "seconds": (6.0, 6.0), "cut": True}
 DIFFERENT = {"noise": (1.2, 0.4), "seconds": (6.0, 9.8), "n_items": 200}
-# Mean over 16 sets of items, 3,000 judges each: the logarithm of the ratio of minutes is -0.935, with
-# a standard error of 0.017; the model agrees with raters in 0.68 of pairs and with the others in
-# 0.75, with standard deviations between judges of 0.055 and 0.069.
+# Mean over 16 sets of items, 3,000 judges each: the logarithm of the ratio of minutes is -0.935,
+# with a standard error of 0.017; the model agrees with raters in 0.68 of pairs and with the others
+# in 0.75, with standard deviations between judges of 0.055 and 0.069.
 RATIO = math.exp(-0.935)
 PLANNED = {"ratio": RATIO, "agreement": 0.715, "agreement_spread": 0.062}
 STUDIES = [40, pytest.param(1000, marks=pytest.mark.slow)]

@@ -53,10 +53,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, dia_array
 
 from comparity.tasks.answers import Floats, Ints, Orders, TaskAnswers
 
@@ -210,16 +209,29 @@ class _Meetings:
     shape: tuple[int, int]
     centre: float
 
-    def by_two(self, pairs: Any = slice(None)) -> tuple[Any, Any]:
-        """Return residuals and weights by two judges, summed over some pairs of items."""
-        ordered, met = (
-            csr_array((one, (self.judge, self.pair)), shape=self.shape)[:, pairs]
-            for one in (self.order, np.ones(len(self.order)))
-        )
-        weight = self.weight[pairs]
-        weigh = dia_array((weight[None], [0]), shape=(len(weight), len(weight)))
-        weights = _off_diagonal(met @ weigh @ met.T)
-        return self.centre * weights + _off_diagonal(ordered @ weigh @ ordered.T) / 2, weights
+    def by_two(self) -> tuple[Floats, Floats, Floats]:
+        """Return residuals and weights by two judges, and their squares by item, summed."""
+        residuals, weights = (np.zeros((self.shape[0], self.shape[0])) for _ in range(2))
+        squares = np.zeros(2)
+        low, high = self.low[self.pair], self.high[self.pair]
+        item = np.concatenate([low, high])
+        rows = np.argsort(item, kind="stable")
+        for at in np.split(rows, np.flatnonzero(np.diff(item[rows])) + 1):
+            one = at % len(low)
+            judges, judge = np.unique(self.judge[one], return_inverse=True)
+            _, other = np.unique((low + high)[one] - item[at], return_inverse=True)
+            met = np.zeros((len(judges), int(other.max()) + 1))
+            met[judge, other] = np.sqrt(self.weight[self.pair[one]])
+            ordered = met.copy()
+            ordered[judge, other] *= self.order[one]
+            weight = met @ met.T
+            residual = self.centre * weight + ordered @ ordered.T / 2
+            for table, here in ((residuals, residual), (weights, weight)):
+                np.fill_diagonal(here, 0)
+                # Every pair of items is met at either of them.
+                table[np.ix_(judges, judges)] += here / 2
+            squares += [float((here**2).sum()) / 2 for here in (residual, weight)]
+        return residuals, weights, squares
 
     def squares(self) -> tuple[float, float]:
         """Return the sums of squares over single meetings, of residuals and of weights."""
@@ -232,24 +244,12 @@ class _Meetings:
         return float(squared @ found), float(squared @ (n * (n - 1))) / 2
 
 
-def _off_diagonal(table: Any) -> Any:
-    """Return a symmetric table without what each has with itself."""
-    return table - dia_array((table.diagonal()[None], [0]), shape=table.shape)
-
-
 def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Concordance:
     r"""Return how often two judges who order the same pair order it alike.
 
     With the sum :math:`S_p` of the orders of a pair that :math:`n_p` judges ordered, all meetings
     that involve judge :math:`j` add up to
     :math:`w_p \big((n_p - 1) (\tfrac12 - \bar a) + \tfrac12 o_{jp} (S_p - o_{jp}) \big)`.
-
-    Parameters
-    ----------
-    answers : TaskAnswers
-    weights : ndarray of float or None
-        Of each ordered pair; alike for all judges of a pair.
-    n_items : int
     """
     rows = answers.orders
     weight = np.ones(len(rows.order)) if weights is None else weights
@@ -281,8 +281,9 @@ def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Con
     )
     mine = weight * (others * met.centre + matched / 2) / total
     leaving = _jackknife(judge, weight * (others + matched) / 2, weight * others, 2)
-    by_judges = _over_pairs_of_judges(met, leaving)
-    both = _with_items(by_judges, _apart(met, mine, weight * others / total, n_items))
+    residuals, weights, squares = met.by_two()
+    by_judges = _over_pairs_of_judges(met, leaving, residuals, weights)
+    both = _with_items(by_judges, _apart(met, mine, weight * others / total, squares))
     by_judge = [np.bincount(judge, weight * one) for one in (others + matched, others)]
     return Concordance(
         value=value,
@@ -296,9 +297,10 @@ def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Con
     )
 
 
-def _over_pairs_of_judges(met: _Meetings, jackknife: float) -> _Spread:
+def _over_pairs_of_judges(
+    met: _Meetings, jackknife: float, residuals: Floats, weights: Floats
+) -> _Spread:
     """Return the variance of agreement for other judges."""
-    residuals, weights = met.by_two()
     if (weights > 0).sum() < 2 * FEWEST_PAIRS:
         return _Spread(math.nan, math.nan)
     squares = residuals * residuals
@@ -319,7 +321,7 @@ def _with_four_imagined(met: _Meetings) -> float:
     return (observed + 2 * middle**2 + 2 * (1 - middle) ** 2) / (n + 4) / n
 
 
-def _apart(met: _Meetings, mine: Floats, weight: Floats, n_items: int) -> _Apart:
+def _apart(met: _Meetings, mine: Floats, weight: Floats, squares: Floats) -> _Apart:
     """Return what meetings of other judges about one item have in common.
 
     Parameters
@@ -327,16 +329,13 @@ def _apart(met: _Meetings, mine: Floats, weight: Floats, n_items: int) -> _Apart
     met : _Meetings
     mine, weight : ndarray of float
         Residuals and weights of all meetings of each answer.
-    n_items : int
+    squares : ndarray of float
+        Of residuals and of weights, of two judges at one item.
     """
-    n_pairs = met.shape[1]
+    n_pairs, n_items = met.shape[1], int(met.high.max()) + 1
     low, high = met.low[met.pair], met.high[met.pair]
     near, far = met.judge * n_items + low, met.judge * n_items + high
-    by_two = np.zeros(2)
-    for item in np.unique([met.low, met.high]):
-        tables = met.by_two(np.flatnonzero((met.low == item) | (met.high == item)))
-        by_two += [float((one * one).sum()) / 2 for one in tables]
-    by_two -= met.squares()
+    by_two = squares - met.squares()
     own = met.judge * n_pairs + met.pair
     found = []
     for one, twice in zip((mine, weight), by_two.tolist(), strict=True):
