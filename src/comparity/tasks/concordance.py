@@ -95,7 +95,7 @@ class Concordance:
     by_judge: Floats
 
 
-class _Spread(NamedTuple):
+class _JudgeSpread(NamedTuple):
     """A variance with its degrees of freedom."""
 
     variance: float
@@ -142,7 +142,7 @@ def consistency(answers: TaskAnswers, weights: Floats | None, n_items: int) -> C
     value = float(weight @ alike) / total
     e = weight * (alike - value) / total
     judges = np.unique(rows.judge)
-    by_judges = _Spread(_jackknife(rows.judge, weight * alike, weight, 1), len(judges) - 1)
+    by_judges = _JudgeSpread(_jackknife(rows.judge, weight * alike, weight, 1), len(judges) - 1)
     squares, weighed, noise = (_by_others(rows, one, n_items) for one in (e, weight / total, e**2))
     items = len(np.unique([rows.low, rows.high]))
     apart = _Apart(squares[1], weighed[1], weighed[0], 2 * noise[1], items)
@@ -168,7 +168,7 @@ def _by_others(rows: Orders, e: Floats, n_items: int) -> tuple[float, float]:
     return whole, whole - _dyadic(low, high, judge * n_items**2 + pair, e)
 
 
-def _with_items(judges: _Spread, apart: _Apart) -> _Spread:
+def _with_items(judges: _JudgeSpread, apart: _Apart) -> _JudgeSpread:
     """Return the variance for other judges and other items."""
     if not apart.weight > ROUNDING or not apart.whole < 1 - ROUNDING:
         return judges
@@ -178,7 +178,7 @@ def _with_items(judges: _Spread, apart: _Apart) -> _Spread:
         return judges
     of_items = whole - judges.variance
     below = judges.variance**2 / judges.dof + of_items**2 / (apart.n_items - 1)
-    return _Spread(whole, whole**2 / (below + apart.noise * factor**2 / 2))
+    return _JudgeSpread(whole, whole**2 / (below + apart.noise * factor**2 / 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -197,7 +197,7 @@ class _Meetings:
     shape : (int, int)
         Judges and pairs.
     centre : float
-        One half, less the mean.
+        One half minus the mean.
     """
 
     judge: Ints
@@ -299,17 +299,17 @@ def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Con
 
 def _over_pairs_of_judges(
     met: _Meetings, jackknife: float, residuals: Floats, weights: Floats
-) -> _Spread:
+) -> _JudgeSpread:
     """Return the variance of agreement for other judges."""
     if (weights > 0).sum() < 2 * FEWEST_PAIRS:
-        return _Spread(math.nan, math.nan)
+        return _JudgeSpread(math.nan, math.nan)
     squares = residuals * residuals
     single, fourth = float(squares.sum()) / 2, float((squares * squares).sum()) / 2
     variance = max(jackknife - single, single, _with_four_imagined(met))
     sums = squares.sum(axis=1)
     crossed = 2 * (float(sums @ sums) - 2 * fourth) if jackknife - single >= variance else 0.0
     noise = 2 / 3 * fourth + crossed
-    return _Spread(variance, 1 / (1 / (met.shape[0] - 1) + noise / (2 * variance**2)))
+    return _JudgeSpread(variance, 1 / (1 / (met.shape[0] - 1) + noise / (2 * variance**2)))
 
 
 def _with_four_imagined(met: _Meetings) -> float:
