@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -15,7 +18,7 @@ from comparity.ranking.likelihood.lot_likelihood import (
     LotLikelihood,
     Lots,
 )
-from comparity.ranking.lots import fit_lots
+from comparity.ranking.lots import _sandwich, fit_lots
 from tests.plain.lots import (
     Judgment,
     likelihood_of_opinions,
@@ -244,3 +247,15 @@ def test_two_lots_of_one_cluster_that_say_the_same_are_one() -> None:
     together = fit_lots(double, 2)
     assert_allclose(together.worth, alone.worth, atol=0.1)
     assert_allclose(together.leans(0)[1], alone.leans(0)[1], rtol=0.1, atol=1e-12)
+
+
+def test_errors_with_clusters_are_those_of_a_mean_of_cluster_means() -> None:
+    """Of five clusters of two lots each."""
+    values = np.random.default_rng(10).normal(size=10)
+    cluster = np.arange(10) % 5
+    data = SimpleNamespace(lot=np.arange(10), cluster=cluster)
+    likelihood: Any = SimpleNamespace(data=data, precision=np.zeros(1))
+    slopes = (values - values.mean())[:, None]
+    found = _sandwich(likelihood, slopes, np.array([[10.0]]))
+    of_clusters = [values[cluster == one].mean() for one in range(5)]
+    assert found == pytest.approx(np.array([[np.var(of_clusters, ddof=1) / 5]]))
