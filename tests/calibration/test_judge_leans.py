@@ -140,7 +140,11 @@ def coverage(outcomes: list[Outcome], kind: str) -> NDArray[np.bool_]:
     ("name", "runs"),
     [
         *((name, 4) for name in QUICK),
-        *(pytest.param(name, 250, marks=pytest.mark.slow) for name in WORLDS),
+        # A panel of a thousand prompts takes ten times as long as the others.
+        *(
+            pytest.param(name, 60 if world.prompts == 1000 else 250, marks=pytest.mark.slow)
+            for name, world in WORLDS.items()
+        ),
     ],
 )
 def test_leans_are_covered_and_the_dull_are_not_accused(
