@@ -167,6 +167,17 @@ def test_folder_named_after_an_unknown_home_is_not_made(machine: Machine) -> Non
     assert not list(Path.cwd().glob("~*"))
 
 
+def test_code_holds_that_of_other_files_and_is_compiled_anew_with_them(machine: Machine) -> None:
+    head, double, quadruple = KERNELS.partition("@njit")[0], *KERNELS.split("@njit")[1:]
+    callee = machine.folder / "callee.py"
+    callee.write_text(f"{head}@njit{double}")
+    (machine.folder / "kernels.py").write_text(f"{head}from callee import twice\n@njit{quadruple}")
+    assert machine.ask()[:2] == ("20", 0)
+    assert machine.ask()[:2] == ("20", 1)
+    callee.write_text(callee.read_text().replace("x + x", "x + x + x"))
+    assert machine.ask()[:2] == ("30", 0)
+
+
 def fill_at_random(content: bytes) -> bytes:
     return random.Random(1).randbytes(len(content))
 

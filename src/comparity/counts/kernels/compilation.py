@@ -128,7 +128,6 @@ class KernelFiles:
         return self.folder / f"{self.base}.{name}.nbc"
 
     def _digest(self, key: object, code: bytes) -> bytes:
-        # A kernel holds the code of those it calls, whose sources change with our version.
         versions = repr((__version__, numba.__version__, self.stamp, key))
         return hashlib.sha256(versions.encode() + code).digest()
 
@@ -197,7 +196,7 @@ class KernelCache(caching.FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp()
+        stamp = (self._impl.locator.get_source_stamp(), *_stamps_of_callees(function))
         base = self._impl.filename_base
         self._cache_file = KernelFiles(self.cache_path, base, stamp)  # type: ignore[assignment]
 
@@ -210,6 +209,33 @@ class KernelCache(caching.FunctionCache):
                 f"Compiled code cannot be kept in {self.cache_path} ({error.strerror}), so that "
                 "the next run compiles it again."
             )
+
+
+def _stamps_of_callees(function: Callable[..., Any]) -> list[tuple[str, int, int]]:
+    """Return what changes with the sources of kernels that a kernel may call: it holds their code.
+
+    These are the files that kernels known in its file are from, and so on. They are changed beside
+    an unchanged one where somebody edits the package or follows its branch.
+    """
+    files: set[str] = set()
+    left = [function]
+    while left:
+        one = left.pop()
+        if one.__code__.co_filename not in files:
+            files.add(one.__code__.co_filename)
+            known = one.__globals__.values()
+            left += [called.py_func for called in known if isinstance(called, Dispatcher)]
+    return sorted(map(_stamp_of, files - {function.__code__.co_filename}))
+
+
+@functools.cache
+def _stamp_of(source: str) -> tuple[str, int, int]:
+    """Return name, time and size of a source file; zeros where it is no file of its own."""
+    try:
+        found = os.stat(source)
+    except OSError:
+        return Path(source).name, 0, 0
+    return Path(source).name, found.st_mtime_ns, found.st_size
 
 
 @functools.cache
