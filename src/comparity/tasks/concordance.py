@@ -57,10 +57,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from comparity.counts.pairs import ROUNDING
 from comparity.tasks.answers import Floats, Ints, Orders, TaskAnswers
 
-ROUNDING = 1e-9
-"""Weights of pairs below which nothing is left."""
 FEWEST_PAIRS = 5
 """Pairs of judges below which nothing is said of others like them."""
 

@@ -132,11 +132,11 @@ def fit_with_tastes(task: Task, rows: ComparisonRows) -> tuple[Fit, Errors]:
     search.settle()
     if not search.settled:
         return fitted, errors
-    tasted = _tasted(search, fitted, errors.fit)
+    tasted = _fit_of_search(search, fitted, errors.fit)
     return tasted, tasted.errors()
 
 
-def _tasted(search: TasteSearch, fitted: Fit, found: Dispersion) -> TastedFit:
+def _fit_of_search(search: TasteSearch, fitted: Fit, found: Dispersion) -> TastedFit:
     """Return what a search ended at, anchored as the fit without tastes."""
     objective, solution = search.finish()
     scores, bias, extra = objective.split(solution.point)
