@@ -61,7 +61,7 @@ NOT_DECIDING = {
         inference.power._LEFT_OUT inference.power._NODES inference.power._STEPS
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
         ranking.likelihood.sandwich.AT_ONCE ranking.likelihood.sandwich.MOST_WORK
-        ranking.likelihood.dispersion.MOST_ITEMS
+        ranking.likelihood.part_covariances.MOST_ITEMS
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
         ranking.likelihood.errors.MANY ranking.likelihood.errors.TASTE_WORK
@@ -121,7 +121,7 @@ NOT_DECIDING = {
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
         relative.section.REMARKED relative.section.SIGNED results.judging.FEW_CLUSTERS
-        comparative.state.MOST_SHOWN results.result.MOST_READ
+        comparative.state.MOST_SHOWN results.plain.WRITTEN_AT_ONCE results.result.MOST_READ
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.cluster_spread.DIRECTIONS

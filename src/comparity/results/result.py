@@ -19,8 +19,16 @@ from inspect import isabstract
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+import numpy as np
+
 from comparity.errors import ForeignResultError, MissingEngineError
-from comparity.results.plain import as_plain, fields_from_plain
+from comparity.results.plain import (
+    AS_THEY_ARE,
+    Columns,
+    as_json,
+    as_plain,
+    fields_from_plain,
+)
 from comparity.tables.outputs import write_csv, write_text
 
 if TYPE_CHECKING:
@@ -37,6 +45,8 @@ EXIT_STATUS = {WITHIN: 0, VIOLATED: 1, UNDECIDED: 3}
 
 MOST_READ = 10_000
 """Rows of the longest list in a JSON that somebody may read."""
+LISTED = (list, Columns, np.ndarray)
+"""What is a list in JSON."""
 
 Engine = Literal["pandas", "polars", "pyarrow"]
 ENGINES: tuple[Engine, ...] = ("pandas", "polars", "pyarrow")
@@ -127,11 +137,18 @@ class Result(ABC):
     def to_json(self) -> str:
         """Return the answer as JSON, indented where it is short enough to be read.
 
-        A ranking of a million items is not: on one line it is written six times as fast.
+        A ranking of a million items is not: on one line it is written thirty times as fast.
         """
-        content = self.to_dict()
-        longest = max((len(one) for one in content.values() if isinstance(one, list)), default=0)
-        return json.dumps(content, indent=2 if longest <= MOST_READ else None, allow_nan=False)
+        content = as_plain(self, AS_THEY_ARE)
+        lists = (one for one in content.values() if isinstance(one, LISTED))
+        longest = max(map(len, lists), default=0)
+        if longest <= MOST_READ:
+            return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+        try:
+            return as_json(content).decode()
+        except TypeError:
+            # Whole numbers of any size and texts that are not quite Unicode.
+            return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def kind_named(cls, kind: object) -> type[Self]:

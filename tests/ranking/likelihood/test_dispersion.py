@@ -14,10 +14,11 @@ from scipy.stats import norm
 from comparity import barp, bradley_terry
 from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood.comparison_rows import ComparisonRows, rows_of
-from comparity.ranking.likelihood.dispersion import Parts, TasteGains, dispersion_of
+from comparity.ranking.likelihood.dispersion import TasteGains, dispersion_of
 from comparity.ranking.likelihood.exact import Inverse, dense_hessian
 from comparity.ranking.likelihood.lapses import pass_over
 from comparity.ranking.likelihood.objective import Penalised, Penalty
+from comparity.ranking.likelihood.part_covariances import PartCovariances
 from comparity.ranking.likelihood.passes import Pass
 from comparity.results.result import read_result
 from tests.plain.dispersion import products
@@ -205,5 +206,5 @@ def test_leads_in_large_parts_vary_about_as_the_inverse_says() -> None:
     inverse = np.linalg.inv(dense_hessian(objective))
     own = np.diagonal(inverse)
     expected = own[first] + own[second] - 2 * inverse[first, second]
-    parts = Parts.of(objective, objective.data.weights())
+    parts = PartCovariances.of(objective, objective.data.weights())
     assert parts.lead_variances(first, second) == pytest.approx(expected, rel=0.05)
