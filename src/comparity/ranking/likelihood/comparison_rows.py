@@ -38,6 +38,9 @@ STARTS, HOPS = 3, 4
 SORTED = 100_000
 """Comparisons from which on those of an evaluator are in the order of the better items, so that
 passes fetch these one after the other: a fourth less time for a million, a third for four."""
+TILE = 2**17
+"""Items whose scores and sums stay in the cache of a core. Without evaluators, comparisons of so
+many better with so many worse items come together: ten million take a sixth less time."""
 
 ALL = slice(None)
 
@@ -150,7 +153,11 @@ def rows_of(
         order = np.arange(len(better))
         if many:
             order = sort_by_code(order, better, judgments.n_items)
-        order = sort_by_code(order, evaluator, max(1, judgments.n_evaluators))
+        if judgments.n_evaluators > 1:
+            order = sort_by_code(order, evaluator, judgments.n_evaluators)
+        elif judgments.n_items > TILE:
+            across = -(-judgments.n_items // TILE)
+            order = sort_by_code(order, better // TILE * across + worse // TILE, across**2)
         better, worse, evaluator = better[order], worse[order], evaluator[order]
         seat = None if seat is None else seat[order]
         tied = None if tied is None else tied[order]
