@@ -40,7 +40,10 @@ NOT_DECIDING = {
         pairwise.audit.BYTES_PER_ROW pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
         counts.engine_rows.ORDERS counts.engine_sums.EXACT_BITS counts.engine_sums.FEW_SUMS
-        counts.engine_sums.MOST_AT_ONCE
+        counts.engine_sums.MOST_AT_ONCE counts.judgments_in_memory.BYTES_PER_CELL
+        counts.judgments_in_memory.BYTES_PER_JUDGMENT counts.judgments_in_memory.HELD_AT_ONCE
+        counts.judgments_in_memory.JUDGE counts.judgments_in_memory.JUDGE_BITS
+        counts.judgments_in_memory.KIND_BITS counts.judgments_in_memory.OTHER
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
@@ -74,6 +77,7 @@ NOT_DECIDING = {
         ranking.likelihood.comparison_rows.MOST_NUMBERS ranking.likelihood.comparison_rows.MOST_WORK
         ranking.likelihood.comparison_rows.NARROW ranking.likelihood.comparison_rows.SORTED
         ranking.likelihood.comparison_rows.STARTS
+        ranking.likelihood.comparison_rows.TILE
         ranking.likelihood.pair_integrals.MOST_POINTS ranking.likelihood.pair_integrals.OF_EACH
         ranking.likelihood.lot_likelihood.NO_TASTE ranking.likelihood.lot_likelihood.THREADED
         ranking.rank_centrality.DENSE ranking.reliability.JACKKNIFE_GROUPS

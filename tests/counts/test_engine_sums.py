@@ -41,11 +41,18 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _everything_is_many() -> Iterator[None]:
+@pytest.fixture(autouse=True, params=["in memory", "on the engine"])
+def _everything_is_many(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     usual, judged_rows.MOST_COLLECTED = judged_rows.MOST_COLLECTED, 0
+    if request.param == "on the engine":
+        monkeypatch.setattr(engine_sums, "BYTES_PER_JUDGMENT", 10**18)
     yield
     judged_rows.MOST_COLLECTED = usual
+
+
+on_the_engine = pytest.mark.parametrize("_everything_is_many", ["on the engine"], indirect=True)
 
 
 def assert_same_sums(found: Any, expected: Any) -> None:
@@ -88,6 +95,7 @@ def test_sums_on_duckdb_equal_those_of_single_pairs(seed: int, who: dict[str, st
         assert_same_sums(summed[name], expected)
 
 
+@on_the_engine
 def test_cubes_of_many_items_are_taken_on_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_sums, "FEW_SUMS", 0)
     tables = [DUCKDB(one) for one in (comparison_columns(draw(3)[0]), item_columns(draw(3)[1]))]
@@ -96,6 +104,7 @@ def test_cubes_of_many_items_are_taken_on_the_engine(monkeypatch: pytest.MonkeyP
     assert_same_sums(count_comparisons(*tables, **choices, may_sum=True)["sex"], listed)
 
 
+@on_the_engine
 @pytest.mark.parametrize(("times", "has_room"), [(1, True), (900, False)])
 def test_counts_are_digits_of_a_number_where_they_have_room(
     monkeypatch: pytest.MonkeyPatch, times: int, has_room: bool
@@ -179,6 +188,7 @@ def _arrow(columns: dict[str, Any]) -> Any:
     return pyarrow.table({name: pyarrow.array(list(one)) for name, one in columns.items()})
 
 
+@on_the_engine
 def test_nothing_is_left_on_the_connection_of_the_tables() -> None:
     home = duckdb.connect()
     judged, known = (home.from_arrow(_arrow(one)) for one in panel())

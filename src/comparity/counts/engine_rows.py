@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.running_moments import HIT, MISS, TIE
+from comparity.counts.running_moments import HIT, MISS, TIE, JudgmentKind
 from comparity.counts.wide import SIDES
 from comparity.tables.columns import Table
 from comparity.tables.frames import collect_columns
@@ -101,6 +101,12 @@ def tally_kinds(rows: nw.LazyFrame[Any]) -> dict[str, NDArray[np.int64]]:
         name: np.array([-1 if one is None else one for one in column.tolist()]).astype(np.int64)
         for name, column in found.items()
     }
+
+
+def kinds_of(codes: Iterable[int], n_profiles: int) -> list[JudgmentKind]:
+    """Return what codes of kinds stand for."""
+    split = (divmod(code, ORDERS) for code in codes)
+    return [JudgmentKind(*divmod(profiles, n_profiles), order) for profiles, order in split]
 
 
 def touched_items(rows: nw.LazyFrame[Any], n_profiles: int) -> nw.LazyFrame[Any]:

@@ -29,24 +29,21 @@ from comparity.counts.engine_rows import (
     ORDERS,
     KnownItems,
     count_kinds,
+    kinds_of,
     recode,
     tally_kinds,
     touched_items,
 )
 from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judgments_in_memory import BYTES_PER_JUDGMENT, JudgmentsInMemory
 from comparity.counts.ledger import Attribute, attributes_of
 from comparity.counts.pairs import PairCounts
-from comparity.counts.running_moments import (
-    HIT,
-    MOST_KINDS,
-    JudgmentKind,
-    RunningMoments,
-    RunningPairs,
-)
+from comparity.counts.running_moments import HIT, MOST_KINDS, RunningMoments, RunningPairs
 from comparity.counts.wide import Asked, explain_joined
 from comparity.errors import EmptyTableError
 from comparity.tables.columns import Table
 from comparity.tables.frames import collect_columns, n_rows
+from comparity.tables.memory import current_limits
 from comparity.tables.stored_frames import StoredFrame
 
 Floats = NDArray[np.float64]
@@ -100,7 +97,7 @@ def count_on_engine(
         intersection=asked.intersection,
         table="items",
     )
-    judged = _EngineJudgments.of(comparisons, items, profiles, n_profiles)
+    judged = _judgments_of(comparisons, items, profiles, n_profiles)
     moments = judged.moments(attributes)
     counts = {
         name: RunningPairs(
@@ -118,9 +115,20 @@ def count_on_engine(
     return dict(counts)
 
 
+def _judgments_of(
+    comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
+) -> _EngineJudgments | JudgmentsInMemory:
+    """Return judgments in memory where they fit and the engine is near, else on the engine."""
+    asked = KnownItems.of(comparisons, items, profiles), comparisons, items, n_profiles
+    is_near = comparisons.frame.implementation.is_duckdb()
+    if is_near and current_limits().holds(n_rows(comparisons.frame), BYTES_PER_JUDGMENT):
+        return JudgmentsInMemory.of(*asked) or _EngineJudgments.of(*asked)
+    return _EngineJudgments.of(*asked)
+
+
 def _list_few_pairs(
     list_pairs: Callable[[], Mapping[str, PairCounts | JudgedPairs]],
-    judged: _EngineJudgments,
+    judged: _EngineJudgments | JudgmentsInMemory,
     name: str,
     most: int,
 ) -> JudgedPairs | None:
@@ -160,10 +168,9 @@ class _EngineJudgments:
 
     @classmethod
     def of(
-        cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
+        cls, known: KnownItems, comparisons: Table, items: Table, n_profiles: int
     ) -> _EngineJudgments:
         """Join comparisons with their items, and refuse what cannot be counted."""
-        known = KnownItems.of(comparisons, items, profiles)
         joined = StoredFrame(known.join(comparisons, n_profiles))
         found = tally_kinds(joined.frame)
         if not len(found["n"]):
@@ -202,7 +209,7 @@ class _EngineJudgments:
         pairs, cubes = self._pair_products()
         nothing = np.zeros((len(self.kinds), len(self.kinds)))
         found = RunningMoments(
-            kinds=[self._kind_of(code) for code in self.kinds],
+            kinds=kinds_of(self.kinds, self.n_profiles),
             judgments=np.array([*self.kinds.values()], dtype=np.float64),
             items=self._products(self.by_item.frame, "item"),
             pairs=pairs,
@@ -228,10 +235,6 @@ class _EngineJudgments:
         found.evaluators = self._products(by_judge, "evaluator")
         found.evaluator_items = within
         found.evaluator_pairs, found.cubes = self._pair_products("evaluator")
-
-    def _kind_of(self, code: int) -> JudgmentKind:
-        profiles, order = divmod(code, ORDERS)
-        return JudgmentKind(*divmod(profiles, self.n_profiles), order)
 
     def _place(self, codes: Codes) -> Codes:
         """Return the position of kinds among those that occur."""
