@@ -236,12 +236,12 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Solving | OnePass)
     data, rows = objective.data, objective.data.rows
     scores, bias, extra = objective.split(point)
     spread = spread_of(objective, covariances)
-    square = 1.0 if data.sharpness is None else data.sharpness[rows.evaluator] ** 2
+    square = None if data.sharpness is None else data.sharpness**2
     tilt = np.zeros_like(point)
     tilt_scores, tilt_bias, tilt_extra = objective.split(tilt)
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
-        own = square if isinstance(square, float) else square[part]
+        own = 1.0 if square is None else square[rows.evaluator[part]]
         change = data.bend(part, np.clip(own * spread(part), LEAST, MOST), scores, bias, extra)
         add_product(*rows.columns(part), data.sharpen(change, part), tilt_scores, tilt_bias)
         if rows.seat is not None:
