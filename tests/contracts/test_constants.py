@@ -43,7 +43,8 @@ NOT_DECIDING = {
         counts.engine_sums.MOST_AT_ONCE counts.judgments_in_memory.BYTES_PER_CELL
         counts.judgments_in_memory.BYTES_PER_JUDGMENT counts.judgments_in_memory.HELD_AT_ONCE
         counts.judgments_in_memory.JUDGE counts.judgments_in_memory.JUDGE_BITS
-        counts.judgments_in_memory.KIND_BITS counts.judgments_in_memory.OTHER
+        counts.judgments_in_memory.KIND_BITS counts.judgments_in_memory.MOST_PARTS
+        counts.judgments_in_memory.OTHER counts.judgments_in_memory.UNEVEN
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS

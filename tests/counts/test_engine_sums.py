@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from comparity.comparative.audit import audit_frames
-from comparity.counts import engine_sums, judged_rows
+from comparity.counts import engine_sums, judged_rows, judgments_in_memory
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
 from comparity.counts.pairs import PairCounts
@@ -27,6 +27,7 @@ from comparity.errors import (
     SelfComparisonError,
     UnknownItemError,
 )
+from comparity.tables.memory import current_limits
 from tests.comparative.test_state_tables import assert_same_counts
 from tests.conftest import ENGINES
 from tests.plain.counting import Item, Judgment
@@ -41,13 +42,16 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True, params=["in memory", "on the engine"])
+# What a judgment takes of the memory: all fit, or none.
+WAYS = {"in memory": 1, "on the engine": 10**18}
+
+
+@pytest.fixture(autouse=True, params=WAYS)
 def _everything_is_many(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     usual, judged_rows.MOST_COLLECTED = judged_rows.MOST_COLLECTED, 0
-    if request.param == "on the engine":
-        monkeypatch.setattr(engine_sums, "BYTES_PER_JUDGMENT", 10**18)
+    monkeypatch.setattr(judgments_in_memory, "BYTES_PER_JUDGMENT", WAYS[request.param])
     yield
     judged_rows.MOST_COLLECTED = usual
 
@@ -165,6 +169,26 @@ def test_a_whole_audit_is_the_same_permutations_included(who: dict[str, str]) ->
     listed = audit_frames(*tables, **choices)
     assert_alike(summed.to_dict(), listed.to_dict())
     assert any("permutation" in test.method for test in summed.tests)
+
+
+@pytest.mark.parametrize("who", [{}, {"evaluator": "judge"}])
+def test_judgments_of_some_items_at_a_time_add_up(
+    who: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgments_in_memory, "BYTES_PER_JUDGMENT", current_limits().memory // 200)
+    bring, parts = judgments_in_memory._bring, []
+
+    def spy(ordered: Any, first: int, last: int) -> Any:
+        parts.append((first, last))
+        return bring(ordered, first, last)
+
+    monkeypatch.setattr(judgments_in_memory, "_bring", spy)
+    tables = tuple(duckdb.from_arrow(_arrow(one)) for one in panel())
+    choices: dict[str, Any] = {"score": "score", "sensitive": ["sex"], **who}
+    listed = count_comparisons(*tables, **choices)["sex"]
+    assert_same_sums(count_comparisons(*tables, **choices, may_sum=True)["sex"], listed)
+    assert len(parts) > 5
+    assert [0, *(last for _, last in parts)] == [*(first for first, _ in parts), 61]
 
 
 def assert_alike(found: Any, expected: Any) -> None:

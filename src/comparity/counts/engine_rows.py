@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.running_moments import HIT, MISS, TIE, JudgmentKind
-from comparity.counts.wide import SIDES
+from comparity.counts.wide import SIDES, explain_joined
+from comparity.errors import EmptyTableError
 from comparity.tables.columns import Table
-from comparity.tables.frames import collect_columns
+from comparity.tables.frames import collect_columns, n_rows
 from comparity.tables.stored_frames import StoredFrame
 
 ORDERS = 3
@@ -81,6 +83,90 @@ def _number(frame: nw.LazyFrame[Any], name: str, order: str = "") -> nw.LazyFram
     return rows
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedRows:
+    """Ordered judgments on their engine, each with the kind of judgment that it is.
+
+    Attributes
+    ----------
+    rows : StoredFrame
+        Columns ``better``, ``worse``, perhaps ``evaluator``, and ``kind``.
+    items : StoredFrame
+        Columns ``place``, the number of each item, and ``profile``.
+    n_items, n_judges : int
+        Items, and evaluators (0 where they are unknown), of which every number is at most that
+        where the engine has numbers for their names.
+    n_profiles : int
+    kinds : mapping of int to int
+        Judgments by kind.
+    ties : mapping of (int, int) to int
+        Tied judgments by profiles.
+    """
+
+    rows: StoredFrame
+    items: StoredFrame
+    n_items: int
+    n_judges: int
+    n_profiles: int
+    kinds: Mapping[int, int]
+    ties: Mapping[tuple[int, int], int]
+
+    @classmethod
+    def of(
+        cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
+    ) -> OrderedRows:
+        """Join comparisons with their items, and refuse what cannot be counted."""
+        known = KnownItems.of(comparisons, items, profiles)
+        joined = StoredFrame(known.join(comparisons, n_profiles))
+        found = tally_kinds(joined.frame)
+        if not len(found["n"]):
+            raise EmptyTableError(comparisons.name)
+        lost = any(found[name].any() for name in ("unknown", "same", "unjudged"))
+        if lost or (found["tied"] == -1).any():
+            explain_joined(comparisons, items)
+        kinds: dict[int, int] = {}
+        ties: dict[tuple[int, int], int] = {}
+        columns = (found[name].tolist() for name in ("kind", "tied", "n"))
+        for kind, tied, n in zip(*columns, strict=True):
+            if tied == 1:
+                pair = divmod(kind // ORDERS, n_profiles)
+                ties[pair] = ties.get(pair, 0) + n
+            else:
+                kinds[kind] = n
+        rows = joined
+        if ties:
+            rows = StoredFrame(joined.frame.filter(nw.col("tied") == 0))
+        return cls(
+            rows=rows,
+            items=known.items,
+            n_items=n_rows(known.items.frame),
+            n_judges=0 if known.judges is None else n_rows(known.judges.frame),
+            n_profiles=n_profiles,
+            kinds=dict(sorted(kinds.items())),
+            ties=ties,
+        )
+
+    @property
+    def n(self) -> int:
+        """Ordered judgments."""
+        return sum(self.kinds.values())
+
+    def all_kinds(self) -> list[JudgmentKind]:
+        """Return what codes of kinds stand for."""
+        split = (divmod(code, ORDERS) for code in self.kinds)
+        return [
+            JudgmentKind(*divmod(profiles, self.n_profiles), order) for profiles, order in split
+        ]
+
+    def numbers_of_kinds(self) -> NDArray[np.float64]:
+        """Return the judgments of each kind."""
+        return np.array([*self.kinds.values()], dtype=np.float64)
+
+    def n_different(self) -> int:
+        """Count different judgments: equal ones count once."""
+        return n_rows(self.rows.frame.unique())
+
+
 def tally_kinds(rows: nw.LazyFrame[Any]) -> dict[str, NDArray[np.int64]]:
     """Count judgments by kind, and those whose items or evaluator are not known."""
     columns = rows.collect_schema().names()
@@ -101,12 +187,6 @@ def tally_kinds(rows: nw.LazyFrame[Any]) -> dict[str, NDArray[np.int64]]:
         name: np.array([-1 if one is None else one for one in column.tolist()]).astype(np.int64)
         for name, column in found.items()
     }
-
-
-def kinds_of(codes: Iterable[int], n_profiles: int) -> list[JudgmentKind]:
-    """Return what codes of kinds stand for."""
-    split = (divmod(code, ORDERS) for code in codes)
-    return [JudgmentKind(*divmod(profiles, n_profiles), order) for profiles, order in split]
 
 
 def touched_items(rows: nw.LazyFrame[Any], n_profiles: int) -> nw.LazyFrame[Any]:

@@ -27,23 +27,19 @@ from numpy.typing import NDArray
 
 from comparity.counts.engine_rows import (
     ORDERS,
-    KnownItems,
+    OrderedRows,
     count_kinds,
-    kinds_of,
     recode,
-    tally_kinds,
     touched_items,
 )
 from comparity.counts.judged_pairs import JudgedPairs
-from comparity.counts.judgments_in_memory import BYTES_PER_JUDGMENT, JudgmentsInMemory
+from comparity.counts.judgments_in_memory import JudgmentsInMemory
 from comparity.counts.ledger import Attribute, attributes_of
 from comparity.counts.pairs import PairCounts
 from comparity.counts.running_moments import HIT, MOST_KINDS, RunningMoments, RunningPairs
-from comparity.counts.wide import Asked, explain_joined
-from comparity.errors import EmptyTableError
+from comparity.counts.wide import Asked
 from comparity.tables.columns import Table
 from comparity.tables.frames import collect_columns, n_rows
-from comparity.tables.memory import current_limits
 from comparity.tables.stored_frames import StoredFrame
 
 Floats = NDArray[np.float64]
@@ -97,7 +93,8 @@ def count_on_engine(
         intersection=asked.intersection,
         table="items",
     )
-    judged = _judgments_of(comparisons, items, profiles, n_profiles)
+    ordered = OrderedRows.of(comparisons, items, profiles, n_profiles)
+    judged = JudgmentsInMemory.of(ordered) or _EngineJudgments.of(ordered)
     moments = judged.moments(attributes)
     counts = {
         name: RunningPairs(
@@ -106,7 +103,7 @@ def count_on_engine(
             attribute=attribute,
             by_evaluator=judged.by_evaluator,
             item_cubes=judged.item_cubes,
-            list_pairs=partial(_list_few_pairs, list_pairs, judged, name),
+            list_pairs=partial(_list_few_pairs, list_pairs, ordered, name),
         )
         for name, attribute in attributes.items()
     }
@@ -115,25 +112,14 @@ def count_on_engine(
     return dict(counts)
 
 
-def _judgments_of(
-    comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
-) -> _EngineJudgments | JudgmentsInMemory:
-    """Return judgments in memory where they fit and the engine is near, else on the engine."""
-    asked = KnownItems.of(comparisons, items, profiles), comparisons, items, n_profiles
-    is_near = comparisons.frame.implementation.is_duckdb()
-    if is_near and current_limits().holds(n_rows(comparisons.frame), BYTES_PER_JUDGMENT):
-        return JudgmentsInMemory.of(*asked) or _EngineJudgments.of(*asked)
-    return _EngineJudgments.of(*asked)
-
-
 def _list_few_pairs(
     list_pairs: Callable[[], Mapping[str, PairCounts | JudgedPairs]],
-    judged: _EngineJudgments | JudgmentsInMemory,
+    ordered: OrderedRows,
     name: str,
     most: int,
 ) -> JudgedPairs | None:
     """Return the pairs one by one, unless more than `most` are different."""
-    if judged.n_different() > most:
+    if ordered.n_different() > most:
         return None
     found = list_pairs()[name]
     assert isinstance(found, JudgedPairs), "a shared design keeps pairs"
@@ -146,78 +132,47 @@ class _EngineJudgments:
 
     Attributes
     ----------
-    rows : StoredFrame
-        Columns ``better``, ``worse``, perhaps ``evaluator``, and ``kind``.
+    ordered : OrderedRows
     by_item : StoredFrame
         Judgments of each kind that touch each item: ``item``, ``own`` (its profile), ``kind``, n.
     by_judge : StoredFrame or None
         The same of each evaluator.
-    n_profiles : int
-    kinds : mapping of int to int
-        Judgments by kind.
-    ties : mapping of (int, int) to int
-        Tied judgments by profiles.
     """
 
-    rows: StoredFrame
+    ordered: OrderedRows
     by_item: StoredFrame
     by_judge: StoredFrame | None
-    n_profiles: int
-    kinds: Mapping[int, int]
-    ties: Mapping[tuple[int, int], int]
 
     @classmethod
-    def of(
-        cls, known: KnownItems, comparisons: Table, items: Table, n_profiles: int
-    ) -> _EngineJudgments:
-        """Join comparisons with their items, and refuse what cannot be counted."""
-        joined = StoredFrame(known.join(comparisons, n_profiles))
-        found = tally_kinds(joined.frame)
-        if not len(found["n"]):
-            raise EmptyTableError(comparisons.name)
-        lost = any(found[name].any() for name in ("unknown", "same", "unjudged"))
-        if lost or (found["tied"] == -1).any():
-            explain_joined(comparisons, items)
-        kinds: dict[int, int] = {}
-        ties: dict[tuple[int, int], int] = {}
-        columns = (found[name].tolist() for name in ("kind", "tied", "n"))
-        for kind, tied, n in zip(*columns, strict=True):
-            if tied == 1:
-                pair = divmod(kind // ORDERS, n_profiles)
-                ties[pair] = ties.get(pair, 0) + n
-            else:
-                kinds[kind] = n
-        rows = joined
-        if ties:
-            rows = StoredFrame(joined.frame.filter(nw.col("tied") == 0))
-        has_judges = "evaluator" in comparisons.columns
+    def of(cls, ordered: OrderedRows) -> _EngineJudgments:
+        """Count judgments by item, and by evaluator where these are known."""
+        rows = ordered.rows.frame
+        touched = touched_items(rows, ordered.n_profiles)
         return cls(
-            rows=rows,
-            by_item=StoredFrame(count_kinds(touched_items(rows.frame, n_profiles), "item", "own")),
-            by_judge=StoredFrame(count_kinds(rows.frame, "evaluator")) if has_judges else None,
-            n_profiles=n_profiles,
-            kinds=dict(sorted(kinds.items())),
-            ties=ties,
+            ordered=ordered,
+            by_item=StoredFrame(count_kinds(touched, "item", "own")),
+            by_judge=StoredFrame(count_kinds(rows, "evaluator")) if ordered.n_judges else None,
         )
 
     @property
-    def n(self) -> int:
-        return sum(self.kinds.values())
+    def kinds(self) -> Mapping[int, int]:
+        """Judgments by kind."""
+        return self.ordered.kinds
 
     def moments(self, attributes: Mapping[str, Attribute]) -> RunningMoments:
         """Sum up every sort of cluster."""
         pairs, cubes = self._pair_products()
         nothing = np.zeros((len(self.kinds), len(self.kinds)))
         found = RunningMoments(
-            kinds=kinds_of(self.kinds, self.n_profiles),
-            judgments=np.array([*self.kinds.values()], dtype=np.float64),
+            kinds=self.ordered.all_kinds(),
+            judgments=self.ordered.numbers_of_kinds(),
             items=self._products(self.by_item.frame, "item"),
             pairs=pairs,
             evaluators=nothing,
             evaluator_items=nothing,
             evaluator_pairs=nothing,
             cubes=cubes,
-            ties=dict(self.ties),
+            ties=dict(self.ordered.ties),
         )
         if self.by_judge is not None:
             self._add_evaluators(found, self.by_judge.frame)
@@ -227,7 +182,7 @@ class _EngineJudgments:
     def _add_evaluators(self, found: RunningMoments, by_judge: nw.LazyFrame[Any]) -> None:
         judges = by_judge.select(nw.col("evaluator").n_unique().alias("n"))
         found.n_evaluators = int(collect_columns(judges)["n"][0]) if self.kinds else 0
-        touched = touched_items(self.rows.frame, self.n_profiles)
+        touched = touched_items(self.ordered.rows.frame, self.ordered.n_profiles)
         within = self._packed_products(touched, "item", "evaluator")
         if within is None:
             counted = StoredFrame(count_kinds(touched, "item", "evaluator"))
@@ -242,7 +197,7 @@ class _EngineJudgments:
 
     def _exact(self, column: str) -> nw.Expr:
         """Return counts as numbers whose products do not overflow."""
-        return nw.col(column).cast(nw.Int64 if self.n < MOST_WHOLE else nw.Float64)
+        return nw.col(column).cast(nw.Int64 if self.ordered.n < MOST_WHOLE else nw.Float64)
 
     def _products(self, sums: nw.LazyFrame[Any], *cluster: str) -> Floats:
         """Sum up, over clusters, the products of the counts of every two kinds."""
@@ -285,10 +240,10 @@ class _EngineJudgments:
     def _pair_products(self, *shared: str) -> tuple[Floats, Floats]:
         """Return the products over unordered pairs, and the cubes of both orders by kind."""
         swapped = nw.col("worse") < nw.col("better")
-        code, size = nw.col("kind"), self.n_profiles
+        code, size = nw.col("kind"), self.ordered.n_profiles
         better, worse = code // ORDERS // size, code // ORDERS % size
         mirrored = (worse * size + better) * ORDERS + (HIT - code % ORDERS)
-        sided = self.rows.frame.select(
+        sided = self.ordered.rows.frame.select(
             *shared,
             nw.when(swapped).then(nw.col("worse")).otherwise(nw.col("better")).alias("low"),
             nw.when(swapped).then(nw.col("better")).otherwise(nw.col("worse")).alias("high"),
@@ -307,7 +262,7 @@ class _EngineJudgments:
 
     def _spread(self, found: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats]:
         """Put sums by the kind of pairs in one order where both of their kinds are."""
-        size, forth = self.n_profiles, found["forth"].astype(np.int64)
+        size, forth = self.ordered.n_profiles, found["forth"].astype(np.int64)
         better, worse = np.divmod(forth // ORDERS, size)
         back = (worse * size + better) * ORDERS + (HIT - forth % ORDERS)
         full = np.zeros((MOST_KINDS, MOST_KINDS))
@@ -351,10 +306,6 @@ class _EngineJudgments:
         found = collect_columns(once.group_by("cell").agg(nw.len().alias("n")))
         codes, items = (found[name].astype(np.int64).tolist() for name in ("cell", "n"))
         return dict(zip(codes, items, strict=True))
-
-    def n_different(self) -> int:
-        """Count different judgments: equal ones count once."""
-        return n_rows(self.rows.frame.unique())
 
     def by_evaluator(self) -> Floats:
         """Return judgments of each evaluator by kind, (evaluators, kinds)."""

@@ -1,39 +1,42 @@
 """Judged pairs as small numbers in memory, and what they share, summed up item by item.
 
 An engine joins judgments with their items. What it returns are four small numbers for each: both
-items, who judged, and the kind of judgment. Where these fit into memory, a walk over the items and
-the judgments that touch each of them takes a fifth of the time of the group-bys of
-:mod:`comparity.counts.engine_sums`, and gives the same whole numbers.
+items, who judged, and the kind of judgment. A walk over the items, and the judgments that touch
+each of them, takes a fifth of the time of the group-bys of :mod:`comparity.counts.engine_sums`, and
+gives the same whole numbers. Where not all judgments fit into memory, those of some items come at
+a time; most then come twice, once for each of their items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.clusters import combine_codes
-from comparity.counts.engine_rows import ORDERS, KnownItems, kinds_of
+from comparity.counts.engine_rows import OrderedRows
 from comparity.counts.kernels.compilation import njit
 from comparity.counts.ledger import Attribute
 from comparity.counts.running_moments import RunningMoments
-from comparity.counts.wide import SIDES, explain_joined
-from comparity.errors import EmptyTableError
-from comparity.tables.columns import Table
-from comparity.tables.frames import Columns, collect_columns
+from comparity.counts.wide import SIDES
+from comparity.tables.frames import collect_columns
 from comparity.tables.memory import current_limits
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Ints = NDArray[np.int32]
 
-BYTES_PER_JUDGMENT = 240
-"""Memory at least for each judgment: they take a fourth of it, the engine that joins them more."""
+BYTES_PER_JUDGMENT, BYTES_PER_CELL = 240, 32
+"""Memory at least for each judgment that is there at a time, and for each item (or evaluator) and
+kind: both take a fourth of it, the engine the most."""
 
-BYTES_PER_CELL = 32
-"""The same for each item, or evaluator, and kind of judgment."""
+MOST_PARTS, UNEVEN = 64, 1.25
+"""Parts that judgments may come in, each of which takes a pass over all of them; and how much
+larger than the others the largest of them may be."""
 
 KIND_BITS, JUDGE_BITS = 10, 21
 """Room for kinds and evaluators in what is listed of a judgment: one whole number of 64 bits, whose
@@ -46,98 +49,76 @@ HELD_AT_ONCE = 2**15
 
 
 class JudgmentsInMemory(NamedTuple):
-    """Ordered judgments in memory.
+    """What ordered judgments add up to.
 
     Attributes
     ----------
-    better, worse, judge : ndarray of int
-        Items and evaluators by number; no evaluators where they are unknown.
-    kind : ndarray of int
-        Place of the kind of each judgment in `kinds`.
-    kinds : mapping of int to int
-        Judgments by kind.
-    ties : mapping of (int, int) to int
-        Tied judgments by profiles.
-    n_profiles : int
-    starts, touches : ndarray of int64
-        For each item where its judgments begin, and of each the other item, evaluator and kind.
+    ordered : OrderedRows
     held : ndarray of int32, (items, kinds)
         Judgments of each kind that touch each item.
+    judged : ndarray of int64, (evaluators, kinds)
+        Judgments of each kind by each evaluator.
+    products : ndarray of int64, (3, kinds, kinds)
+        Sums of products over pairs, and within evaluators over items and over pairs.
+    cubes : ndarray, (kinds,)
+        Sums of the cubes of how often each evaluator (or all together) judged each pair so.
     """
 
-    better: Ints
-    worse: Ints
-    judge: Ints
-    kind: Ints
-    kinds: Mapping[int, int]
-    ties: Mapping[tuple[int, int], int]
-    n_profiles: int
-    starts: Codes
-    touches: Codes
+    ordered: OrderedRows
     held: Ints
+    judged: Codes
+    products: Codes
+    cubes: Floats
 
     @classmethod
-    def of(
-        cls, known: KnownItems, comparisons: Table, items: Table, n_profiles: int
-    ) -> JudgmentsInMemory | None:
-        """Bring judgments to memory; nothing where what they share does not fit."""
-        found = _bring(known, comparisons, items, n_profiles)
-        codes, tied = found.pop("kind").astype(np.int32), found.pop("tied") == 1
-        pairs = np.bincount(codes[tied] // ORDERS)
-        ties = {divmod(one, n_profiles): int(pairs[one]) for one in np.flatnonzero(pairs).tolist()}
-        if ties:
-            found, codes = {name: one[~tied] for name, one in found.items()}, codes[~tied]
-        better, worse = (found[side].astype(np.int32, copy=False) for side in SIDES)
-        judge = found.get("evaluator", np.empty(0, np.int32)).astype(np.int32, copy=False)
-        n_items = 1 + int(max(better.max(initial=0), worse.max(initial=0)))
-        n_judges, numbers = 1 + int(judge.max(initial=0)), np.bincount(codes)
-        kinds = np.flatnonzero(numbers)
-        cells = (n_items + n_judges) * max(len(kinds), 1)
-        if n_judges >= 2**JUDGE_BITS or not current_limits().holds(cells, BYTES_PER_CELL):
+    def of(cls, ordered: OrderedRows) -> JudgmentsInMemory | None:
+        """Walk over judgments that DuckDB holds; nothing where they do not fit into memory."""
+        size, n_items, n_judges = len(ordered.kinds), ordered.n_items + 1, ordered.n_judges + 1
+        is_near = ordered.rows.frame.implementation.is_duckdb()
+        fits = current_limits().holds((n_items + n_judges) * max(size, 1), BYTES_PER_CELL)
+        if not is_near or not fits or n_judges >= 2**JUDGE_BITS:
             return None
-        place = np.zeros(len(numbers), np.int32)
-        place[kinds] = np.arange(len(kinds))
-        kind, held = place[codes], np.zeros((n_items, len(kinds)), np.int32)
-        starts, touches = _list_touches(better, worse, judge, kind, held)
-        counted = dict(zip(kinds.tolist(), numbers[kinds].tolist(), strict=True))
-        return cls(better, worse, judge, kind, counted, ties, n_profiles, starts, touches, held)
+        parts = _parts_of(ordered)
+        if parts is None:
+            return None
+        products, cubes = np.zeros((3, size, size), np.int64), np.zeros(size)
+        held, judged = np.zeros((n_items, size), np.int32), np.zeros((n_judges, size), np.int64)
+        place = np.zeros(1 + max(ordered.kinds, default=0), np.int32)
+        place[[*ordered.kinds]] = np.arange(size)
+        for first, last in pairwise(parts):
+            better, worse, kind, *judge = _bring(ordered, first, last)
+            columns = better, worse, judge[0] if judge else kind[:0], place[kind]
+            starts, touches = _list_touches(*columns, first, held[first:last], judged)
+            _add_shared(starts, touches, first, bool(judge), products, cubes)
+        return cls(ordered, held, judged, products, cubes)
 
     def moments(self, attributes: Mapping[str, Attribute]) -> RunningMoments:
-        """Sum up every sort of cluster."""
-        size, has_judges = len(self.kinds), bool(len(self.judge))
-        products, cubes = np.zeros((3, size, size), np.int64), np.zeros(size)
-        _add_shared(self.starts, self.touches, has_judges, products, cubes)
-        pairs, within_items, within_pairs = products.astype(np.float64)
-        judges = self.by_evaluator() if has_judges else np.zeros((0, size))
+        """Return the sums over every sort of cluster."""
+        pairs, within_items, within_pairs = self.products.astype(np.float64)
+        size, judges = len(self.ordered.kinds), self.by_evaluator()
         found = RunningMoments(
-            kinds=kinds_of(self.kinds, self.n_profiles),
-            judgments=np.array([*self.kinds.values()], dtype=np.float64),
+            kinds=self.ordered.all_kinds(),
+            judgments=self.ordered.numbers_of_kinds(),
             items=np.zeros((size, size)),
             pairs=pairs,
             evaluators=judges.T @ judges,
             evaluator_items=within_items,
             evaluator_pairs=within_pairs,
-            cubes=cubes,
-            ties=dict(self.ties),
+            cubes=self.cubes,
+            ties=dict(self.ordered.ties),
             n_evaluators=len(judges),
         )
         profile = self._profiles()
         for part in self._parts():
-            held, nothing = (
-                self.held[part].astype(np.float64),
-                np.zeros((part.stop - part.start, size)),
-            )
-            found.change("items", nothing, held)
-            found.see_items(nothing, held, profile[part], attributes)
+            held = self.held[part].astype(np.float64)
+            found.change("items", np.zeros_like(held), held)
+            found.see_items(np.zeros_like(held), held, profile[part], attributes)
         return found
 
     def by_evaluator(self) -> Floats:
         """Return judgments of each evaluator by kind, (evaluators, kinds)."""
-        size = len(self.kinds)
-        codes = self.judge.astype(np.int64) * size + self.kind
-        held = np.bincount(codes, minlength=(1 + int(self.judge.max(initial=0))) * size)
-        by_judge: Floats = held.reshape(-1, size).astype(np.float64)
-        return by_judge[by_judge.any(axis=1)]
+        known = self.judged.any(axis=1) & bool(self.ordered.n_judges)
+        return self.judged[known].astype(np.float64)
 
     def item_cubes(self, weights: Floats) -> Floats:
         """Return sums over items of the cubes of weighted counts, one for each row of weights."""
@@ -146,63 +127,83 @@ class JudgmentsInMemory(NamedTuple):
             found += ((self.held[part] @ weights.T) ** 3).sum(axis=0)
         return found
 
-    def n_different(self) -> int:
-        """Count different judgments: equal ones count once."""
-        columns = [self.better, self.worse, *([self.judge] if len(self.judge) else [])]
-        return len(np.unique(combine_codes([one.astype(np.int64) for one in columns])))
-
-    def _parts(self) -> list[slice]:
-        n = len(self.held)
-        return [slice(at, min(at + HELD_AT_ONCE, n)) for at in range(0, n, HELD_AT_ONCE)]
+    def _parts(self) -> Iterator[slice]:
+        """Yield some items at a time."""
+        for start in range(0, len(self.held), HELD_AT_ONCE):
+            yield slice(start, start + HELD_AT_ONCE)
 
     def _profiles(self) -> Codes:
-        """Return the profile of each item that was judged."""
-        found = np.zeros(len(self.held), np.int64)
-        kinds = kinds_of(self.kinds, self.n_profiles)
-        sides = np.array([kind[:2] for kind in kinds], np.int64).reshape(-1, 2)
-        for side, items in enumerate((self.better, self.worse)):
-            found[items] = sides[self.kind, side]
-        return found
+        """Return the profile of each item."""
+        found = collect_columns(self.ordered.items.frame.select("place", "profile"))
+        profile = np.zeros(len(self.held), np.int64)
+        profile[found["place"].astype(np.int64)] = found["profile"]
+        return profile
 
 
-def _bring(known: KnownItems, comparisons: Table, items: Table, n_profiles: int) -> Columns:
-    """Join comparisons with their items, in memory, and refuse what cannot be counted."""
-    found = collect_columns(known.join(comparisons, n_profiles))
-    if not len(found["kind"]):
-        raise EmptyTableError(comparisons.name)
-    # A column in which something is missing is none of numbers.
-    lost = (column.dtype == object for column in found.values())
-    if any(lost) or (found["better"] == found["worse"]).any() or (found["tied"] == -1).any():
-        explain_joined(comparisons, items)
-    return found
+def _parts_of(ordered: OrderedRows) -> list[int] | None:
+    """Return ends of parts of the items whose judgments fit; nothing where there are none."""
+    end, most = ordered.n_items + 1, current_limits().memory // BYTES_PER_JUDGMENT
+    if ordered.n <= most:
+        return [0, end]
+    # Of two items of a judgment one may be elsewhere; parts differ in size.
+    wanted = 2 * UNEVEN * ordered.n
+    if wanted > most * MOST_PARTS:
+        return None
+    n_parts = math.ceil(wanted / most)
+    width = math.ceil(end / n_parts)
+    sides = {side: nw.col(side) // width for side in SIDES}
+    sizes = ordered.rows.frame.select(**sides).group_by(*SIDES).agg(nw.len().alias("n"))
+    found = {name: one.astype(np.int64) for name, one in collect_columns(sizes).items()}
+    better, worse, n = found["better"], found["worse"], found["n"]
+    twice = np.bincount(better, n, n_parts) + np.bincount(worse, n, n_parts)
+    inside = better == worse
+    sizes_of_parts = twice - np.bincount(better[inside], n[inside], n_parts)
+    return None if sizes_of_parts.max() > most else [*range(0, end, width), end]
+
+
+def _bring(ordered: OrderedRows, first: int, last: int) -> list[Ints]:
+    """Bring judgments to memory that touch some items: both of them, kind, and who judged."""
+    rows = ordered.rows.frame
+    if last - first <= ordered.n_items:
+        touched = ((nw.col(side) >= first) & (nw.col(side) < last) for side in SIDES)
+        rows = rows.filter(nw.any_horizontal(*touched, ignore_nulls=False))
+    names = [*SIDES, "kind", *(["evaluator"] if ordered.n_judges else [])]
+    found = collect_columns(rows.select(*names))
+    return [found[name].astype(np.int32, copy=False) for name in names]
 
 
 @njit(cache=True, nogil=True)
-def _list_touches(better, worse, judge, kind, held):  # type: ignore[no-untyped-def]
-    """List the judgments that touch each item, and count them by kind."""
-    starts = np.zeros(len(held) + 1, np.int64)
+def _list_touches(better, worse, judge, kind, first, held, judged):  # type: ignore[no-untyped-def]
+    """List the judgments that touch each item from the first one on, and count all by kind."""
+    starts, many = np.zeros(len(held) + 1, np.int64), len(held)
     for p in range(len(better)):
-        starts[better[p] + 1] += 1
-        starts[worse[p] + 1] += 1
-        held[better[p], kind[p]] += 1
-        held[worse[p], kind[p]] += 1
-    for item in range(len(held)):
+        one, two = better[p] - first, worse[p] - first
+        if 0 <= one < many:
+            starts[one + 1] += 1
+            held[one, kind[p]] += 1
+            judged[judge[p] if len(judge) else 0, kind[p]] += 1
+        if 0 <= two < many:
+            starts[two + 1] += 1
+            held[two, kind[p]] += 1
+    for item in range(many):
         starts[item + 1] += starts[item]
-    touches, ends = np.empty(2 * len(better), np.int64), starts[:-1].copy()
+    touches, ends = np.empty(starts[many], np.int64), starts[:-1].copy()
     for p in range(len(better)):
         one, two = np.int64(better[p]), np.int64(worse[p])
         rest = np.int64(kind[p]) << 1
         if len(judge):
             rest |= np.int64(judge[p]) << JUDGE
-        touches[ends[one]] = two << OTHER | rest | 1
-        touches[ends[two]] = one << OTHER | rest
-        ends[one] += 1
-        ends[two] += 1
+        if 0 <= one - first < many:
+            touches[ends[one - first]] = two << OTHER | rest | 1
+            ends[one - first] += 1
+        if 0 <= two - first < many:
+            touches[ends[two - first]] = one << OTHER | rest
+            ends[two - first] += 1
     return starts, touches
 
 
 @njit(cache=True, nogil=True)
-def _add_shared(starts, touches, has_judges, products, cubes):  # type: ignore[no-untyped-def]
+def _add_shared(starts, touches, first, has_judges, products, cubes):  # type: ignore[no-untyped-def]
     """Add up products of counts by kind over pairs, items of an evaluator, and pairs of one.
 
     And the cubes of how often each evaluator (or all together) judged each pair so.
@@ -223,7 +224,7 @@ def _add_shared(starts, touches, has_judges, products, cubes):  # type: ignore[n
         n = 0
         for at in range(starts[item], starts[item + 1]):
             # Each pair once, where its first item is.
-            if touches[at] >> OTHER > item:
+            if touches[at] >> OTHER > first + item:
                 keys[n] = touches[at]
                 n += 1
         _sort(keys, n)
