@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfc, ndtri
-from scipy.stats import rankdata
 
 from comparity.errors import AnchorError, OptionError
 from comparity.ranking.anchors import (
@@ -180,6 +179,9 @@ def _what_is_left(basis: Floats, place: int) -> Floats:
 
 def _shift_of(scores: Floats, column: Floats, goal: float) -> float:
     """Return the shift along a column at which it goes with ranks by as much as the goal."""
+    # Imported here because it takes a third of a second, and one anchor alone needs it.
+    from scipy.stats import rankdata
+
     n = len(scores)
 
     def excess(shift: float) -> float:

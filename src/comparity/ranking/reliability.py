@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.stats import t as student
+from scipy.special import expit, stdtrit
 
 from comparity.inference.gap_tests import Interval
 from comparity.ranking.judgments import Judgments, judgments_of
@@ -267,7 +266,7 @@ def _jackknife(
     if not math.isfinite(error):
         return Interval(math.nan, math.nan, level)
     middle = math.atanh(min(max(found, -1 + 1e-9), 1 - 1e-9))
-    reach = float(student.isf((1 - level) / 2, n - 1)) * error
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
     return Interval(math.tanh(middle - reach), math.tanh(middle + reach), level)
 
 
