@@ -17,6 +17,7 @@ QUESTIONS: tuple[str, ...] = HOUSE["QUESTIONS"]
 folder_of = HOUSE["folder_of"]
 
 MOST_LINES = 400
+MOST_PARAMETERS = 10
 MOST_AT_THE_ROOT = 6
 # Modules that every question may have one of.
 SAME_MEANING = {"options", "result", "audit", "section", "judge", "pictures", "__init__"}
@@ -76,6 +77,30 @@ def test_no_answer_depends_on_the_warnings_that_a_process_shows() -> None:
 
 def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     assert not [(one.name, one.lines) for one in modules() if one.lines > MOST_LINES]
+
+
+def explains_itself(function: ast.FunctionDef) -> bool:
+    """Return whether every argument is given by name, and documented or an option of a command."""
+    if any("command" in ast.unparse(one) for one in function.decorator_list):
+        return True
+    # A class documents what it is made of.
+    documented = "Parameters\n" in (ast.get_docstring(function) or "")
+    named = len(function.args.posonlyargs + function.args.args) <= 2
+    return function.name == "__init__" or (
+        documented and named and not function.name.startswith("_")
+    )
+
+
+def test_more_than_ten_parameters_are_documented_choices() -> None:
+    wide = [
+        f"{one.name}.{node.name}"
+        for one in modules()
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.FunctionDef)
+        and len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs) > MOST_PARAMETERS
+        and not explains_itself(node)
+    ]
+    assert not wide
 
 
 def test_two_modules_of_one_name_mean_one_thing() -> None:

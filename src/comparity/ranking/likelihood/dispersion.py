@@ -92,7 +92,7 @@ def dispersion_of(objective: Penalised) -> Dispersion:
     if rows.n_evaluators > 1:
         totals, sums = np.zeros(6), np.zeros((rows.n_items, 4))
         left = TasteShares.of(objective, weights)
-        _add_products(*columns, parts.between, most, left.linear, left.whole, sums, totals)
+        _add_products(*columns, parts.between, most, left, sums, totals)
         if len(parts.inverses):
             order = np.lexsort((parts.part[rows.better], rows.evaluator))
             sides = (rows.better[order], rows.worse[order], rows.evaluator[order], weights[order])
@@ -217,7 +217,7 @@ class TasteGains(Gains):
 
 @njit(cache=True, nogil=True)
 def _add_products(  # type: ignore[no-untyped-def]
-    better, worse, evaluator, slope, weight, between, most, linear, whole, sums, totals
+    better, worse, evaluator, slope, weight, between, most, left, sums, totals
 ):
     """Add up products of residuals, what fitting took from them, and products of variances.
 
@@ -247,7 +247,7 @@ def _add_products(  # type: ignore[no-untyped-def]
                     totals[2] += both
                     totals[3] += sums[item, 2] * sums[item, 2]
                     totals[4] += sums[item, 2]
-                    totals[5] += both * (1 - linear[item] * sums[item, 2] + whole[item])
+                    totals[5] += both * (1 - left.linear[item] * sums[item, 2] + left.whole[item])
                 # An item that comes again adds nothing.
                 for column in range(4):
                     sums[item, column] = 0.0

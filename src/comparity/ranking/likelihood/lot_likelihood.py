@@ -182,7 +182,7 @@ class LotLikelihood:
         means, scores = np.zeros((len(who), OF_EACH)), np.zeros(data.items[-1])
         scales = np.stack([np.exp(spread * NODES), LOG_SHARES, NODES])
         taken = (
-            *(data.items, data.lots, data.blocks, data.pairs, data.bounds),
+            (data.items, data.lots, data.blocks, data.pairs, data.bounds),
             *(np.append(tastes, 0.0)[data.taste], judged, scales, self._sites),
             (value, in_spread, in_taste, means, scores),
         )

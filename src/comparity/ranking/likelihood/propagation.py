@@ -254,20 +254,18 @@ def _integrate_lot(sd, lot, sites, judged, rooms, slopes, by_taste, means):  # t
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def integrate(part, items, lots, blocks, pairs, bounds, tastes, judged, scales, sites, out):  # type: ignore[no-untyped-def]
+def integrate(part, layout, tastes, judged, scales, sites, out):  # type: ignore[no-untyped-def]
     r"""Integrate the scores of some lots out.
 
     Parameters
     ----------
     part : tuple of int
         The first of these lots, and the one after the last.
-    items, lots : ndarray of int
+    layout : tuple of ndarray of int
         Where the items, and the blocks, of each lot begin; one more at the end. A block is what
-        one evaluator with a taste judged, or all those without one.
-    blocks : ndarray of int
-        Where the pairs of each block begin; one more at the end.
-    pairs, bounds : ndarray of int
-        The items of each pair, counted from the first of their lot, and where its judgments begin.
+        one evaluator with a taste judged, or all those without one. Where the pairs of each block
+        begin; one more at the end. The items of each pair, counted from the first of their lot,
+        and where its judgments begin.
     tastes : ndarray
         Taste of the evaluator of each block, 0 without one.
     judged : ndarray, (judgments, 4)
@@ -282,6 +280,7 @@ def integrate(part, items, lots, blocks, pairs, bounds, tastes, judged, scales, 
         of slopes and curvatures of each judgment (six of them); mean score of each item. The last
         three have to be zero before.
     """
+    items, lots, blocks, pairs, bounds = layout
     value, spread, in_taste, slopes, scores = out
     many = scales.shape[1]
     starts = bounds[blocks[lots]]
