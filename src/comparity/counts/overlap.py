@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.kernels.dominance import few_levels
 from comparity.counts.kernels.sorting import order_of, ranks_of
 from comparity.counts.pairs import ROUNDING
 
@@ -64,8 +65,7 @@ class Overlap:
         ``"table"`` where the shares of the groups were counted at each label, ``"spline"`` where
         they were fitted.
     imbalance : float
-        Largest Kolmogorov distance between weighted label distributions of two groups; ``nan``
-        where a group has no weight left.
+        Largest Kolmogorov distance of two groups' weighted labels; ``nan`` if one has no weight.
     effective_sizes : mapping of str to float
         By group :math:`(\sum w)^2 / \sum w^2`: how many items of equal weight would be as good.
     limit : float
@@ -148,14 +148,15 @@ def overlap_weights(
     >>> overlap.trusted, overlap.reason
     (False, 'only 2.9 effective items of group b have labels that all groups have, 30 are needed')
     """
-    grouped = group < len(groups)
-    given = np.ones(len(label)) if sample_weight is None else sample_weight
+    kept = group < len(groups)
+    grouped = slice(None) if kept.all() else kept  # a mask would copy all items
+    given = None if sample_weight is None else sample_weight[grouped]
     levels, code = _levels(label[grouped], max_levels)
     place = code * len(groups) + group[grouped]
-    counts = _sum_by_group(place, given[grouped], len(levels), len(groups))
-    squares = _sum_by_group(place, given[grouped] ** 2, len(levels), len(groups))
-    tabulated = len(levels) <= max_levels
-    if tabulated:
+    weigh = (None, None) if given is None else (given, given**2)
+    counts, squares = (_sum_by_group(place, one, len(levels), len(groups)) for one in weigh)
+    kind = "table" if len(levels) <= max_levels else "spline"
+    if kind == "table":
         shares = _shares(counts)
     else:
         # Items, not the sum of their weights: the unit of weights must not matter.
@@ -163,8 +164,7 @@ def overlap_weights(
         shares = _fit_shares(levels, counts, n_knots or _default_knots(smallest), ridge)
     table = _overlap_of(shares)
     weights = np.zeros(len(label))
-    weights[grouped] = table.ravel()[place] * given[grouped]
-    kind = "table" if tabulated else "spline"
+    weights[grouped] = table.ravel()[place] * (1.0 if given is None else given)
     return _describe(table, counts, squares, groups, weights=weights, kind=kind)
 
 
@@ -251,6 +251,8 @@ def label_blocks(label: Floats) -> Codes:
 
 def _levels(label: Floats, max_levels: int) -> tuple[Floats, Codes]:
     """Return the distinct labels in order, and which of them each item has."""
+    if (few := few_levels(label)) is not None:
+        return few[0], few[1].astype(np.int64)
     order, same = order_of(label)
     code, _ = ranks_of(order, same)
     levels = label[order[~same]]
@@ -260,7 +262,7 @@ def _levels(label: Floats, max_levels: int) -> tuple[Floats, Codes]:
     return np.bincount(code, label) / np.bincount(code), code
 
 
-def _sum_by_group(place: Codes, values: Floats, n_levels: int, n_groups: int) -> Floats:
+def _sum_by_group(place: Codes, values: Floats | None, n_levels: int, n_groups: int) -> Floats:
     summed: Floats = np.bincount(place, values, n_levels * n_groups).astype(np.float64)
     return summed.reshape(n_levels, n_groups)
 

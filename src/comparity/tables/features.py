@@ -255,6 +255,8 @@ class LabelledItems:
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledItems:
         """Return some of the items."""
+        if kept.all():
+            return self
         names = ("label", "score", "group", "value", "query", "weight")
         given = {name: getattr(self, name) for name in names}
         # A number has no groups, and no labels are needed for parity.
@@ -277,9 +279,9 @@ class LabelledItems:
         """
         if self.value is not None:
             return {"": len(self)}
-        weight = np.ones(len(self)) if self.weight is None else self.weight
         size = len(self.groups) + 1
-        sums, squares = (np.bincount(self.group, w, size)[:-1] for w in (weight, weight**2))
+        weights = (None, None) if self.weight is None else (self.weight, self.weight**2)
+        sums, squares = (np.bincount(self.group, w, size)[:-1] for w in weights)
         worth = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
         return dict(zip(self.groups, np.round(worth, 6).astype(int).tolist(), strict=True))
 

@@ -81,8 +81,14 @@ def line_up(
     if same_score.any():
         order_ties(order, same_score, level)
     weight = np.empty(0) if weights is None else weights[order]
-    own = group.astype(np.int32)[order]
-    return Line(level[order], own, weight, same_score, starts, n_groups)
+    levels, own = _take(level, order, len(starts) - 1), _take(group, order, n_groups)
+    return Line(levels, own, weight, same_score, starts, n_groups)
+
+
+def _take(codes: NDArray[np.integer], order: NDArray[np.int64], n_codes: int) -> Codes:
+    """Return codes in an order; where few differ, as bytes, more of which fit into the cache."""
+    kept = codes.astype(np.uint8 if n_codes <= 2**8 else np.int32)
+    return np.take(kept, order).astype(np.int32, copy=False)
 
 
 def line_totals(line: Line) -> tuple[Floats, Floats, Floats]:
@@ -152,13 +158,27 @@ def concordances(
     return answers
 
 
+def few_levels(y: Floats) -> tuple[Floats, Codes] | None:
+    """Return the different labels in order, and the place of each item's; nothing of too many.
+
+    Examples
+    --------
+    >>> levels, level = few_levels(np.array([2.0, 1.0, 2.0]))
+    >>> levels.tolist(), level.tolist()
+    ([1.0, 2.0], [1, 0, 1])
+    """
+    distinct, found = _find_levels((y + 0.0).view(np.int64))
+    if not len(distinct):
+        return None
+    levels, rank = np.unique(distinct.view(np.float64), return_inverse=True)
+    return levels, rank.astype(np.int32)[found]
+
+
 def _levels(y: Floats) -> tuple[Codes, NDArray[np.int64]]:
     """Return the place of each label among the different labels, and how many are below each."""
-    distinct, found = _find_levels((y + 0.0).view(np.int64))
-    if len(distinct):
-        rank = np.argsort(np.argsort(distinct.view(np.float64))).astype(np.int32)
-        level = rank[found]
-        return level, np.concatenate([[0], np.cumsum(np.bincount(level))])
+    few = few_levels(y)
+    if few is not None:
+        return few[1], np.concatenate([[0], np.cumsum(np.bincount(few[1]))])
     order, same = order_of(y)
     starts = np.append(np.flatnonzero(~same), len(y))
     return ranks_of(order, same)[0].astype(np.int32), starts
