@@ -1,18 +1,21 @@
 """Run the command line with ``python -m comparity`` or ``comparity``."""
 
+import atexit
 import os
 import signal
 import sys
 import threading
 import time
+from typing import NoReturn
 
 INTERRUPTED = 130
 PATIENCE = 2.0
 SHOW_CURSOR = "\x1b[?25h"
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line; after Ctrl-C, also while it is imported, leave without a traceback."""
+    status: int | str | None = 0
     try:
         _watch_interruptions()
         from comparity.cli import main as run
@@ -20,10 +23,32 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         # The status shells give a program that was interrupted.
-        sys.exit(INTERRUPTED)
+        status = INTERRUPTED
+    except SystemExit as left:
+        status = left.code
     finally:
         # What Python does at its end would show a traceback; now it just ends.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _leave(status)
+
+
+def _leave(status: int | str | None) -> NoReturn:
+    """End the process at once where nobody waits for anything else.
+
+    Taking millions of objects apart takes Python seconds, and DuckDB would list on stderr what
+    narwhals and PyArrow keep of it to the end.
+    """
+    others = [one for one in threading.enumerate() if not one.daemon]
+    watched = sys.gettrace() is not None or sys.getprofile() is not None
+    if watched or len(others) > 1 or not isinstance(status, int):
+        sys.exit(status)
+    try:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # streams that were closed, or cannot be written
+        sys.exit(status)
+    os._exit(status)
 
 
 def _watch_interruptions() -> None:

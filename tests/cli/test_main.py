@@ -33,6 +33,28 @@ def test_the_module_runs_and_knows_its_version() -> None:
     assert done.stdout == f"comparity, version {comparity.__version__}\n"
 
 
+def test_engines_say_nothing_when_a_command_has_ended(tmp_path: Path) -> None:
+    judged, items = tmp_path / "judged.csv", tmp_path / "items.csv"
+    judged.write_text("judge,better,worse\nj,a,b\nj,b,c\nj,c,d\nk,b,a\nk,c,b\nk,d,c\nk,a,d\n")
+    items.write_text("item,sex\na,f\nb,m\nc,f\nd,m\n")
+    words = [sys.executable, "-m", "comparity", "rank", str(judged), "--items", str(items)]
+    words += ["--sensitive", "sex", "--evaluator", "judge"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stderr == ""
+
+
+def test_what_is_left_for_the_end_is_still_done() -> None:
+    code = (
+        "import atexit, sys\n"
+        "from comparity.__main__ import main\n"
+        "atexit.register(print, 'the end')\n"
+        "main()"
+    )
+    words = [sys.executable, "-c", code, "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == "the end"
+
+
 def test_an_unknown_command_is_bad_input(run: Run) -> None:
     outcome = run("separate")
     assert outcome.status == 2
