@@ -45,8 +45,9 @@ GROUPED = {
     "relative": "hr, boss, sex",
     "relative (many values)": "first, second, sex",
     "comparative": "better, worse, judge",
+    "pairwise": "label, sex, floor(first * 65)",
 }
-"""Columns of the bare group-by, by question."""
+"""Columns of the bare group-by, by question; all pairs of items need the order of scores, too."""
 
 
 def write(folder: Path, n: int, kind: str) -> None:
@@ -72,6 +73,10 @@ def ours(question: str, folder: Path, kind: str) -> Callable[[], Any]:
         pair = ("first", "second") if "many" in question else ("hr", "boss")
         makers = dict(zip(("first", "second"), pair, strict=True))
         return lambda: audit_file(decisions, **makers, sensitive=["sex"])
+    if question == "pairwise":
+        from comparity.pairwise.audit import audit_file as audit_pairs
+
+        return lambda: audit_pairs(decisions, label="label", score="first", sensitive="sex")
     if question == "impact":
         from comparity.impact.audit import audit_file as find_ratios
 
@@ -103,7 +108,8 @@ def streamed(question: str, folder: Path, kind: str) -> Callable[[], Any]:
 
     table = folder / f"{'judged' if question == 'comparative' else 'decisions'}.{kind}"
     rows = polars.scan_parquet(table) if kind == "parquet" else polars.scan_csv(table)
-    grouped = rows.group_by(GROUPED[question].split(", ")).len()
+    columns = [polars.sql_expr(one) for one in GROUPED[question].split(", ")]
+    grouped = rows.group_by(columns).len()
     return lambda: grouped.select(polars.len()).collect(engine="streaming")
 
 

@@ -49,7 +49,7 @@ def in_subprocess(script: str, *arguments: str, longest: float | None = None) ->
     Raises `subprocess.TimeoutExpired` after the longest time in seconds, if there is one.
     """
     command = [sys.executable, script, *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=longest)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=longest)
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 

@@ -74,6 +74,8 @@ NEEDED: dict[str, Any] = {"label": "y", "sensitive": ("sex",)}
         ("looks", (1.0, 2), "two whole numbers, such as (2, 4)"),
         ("seed", -1, "a whole number from 0 on"),
         ("quiet", 0, "a whole number from 1 on"),
+        ("label", ["y"], "the name of one column"),
+        ("label", 0, "the name of one column"),
     ],
 )
 def test_what_is_not_allowed_is_refused_with_what_is(name: str, wrong: Any, allowed: str) -> None:

@@ -150,6 +150,8 @@ class Choice:
             return float(self._check_number(found, Real, "a number"))
         elif self.kind == tuple[int, int]:
             return _read_looks(self.name, found)
+        elif self.kind is str and self.is_column and not isinstance(found, str):
+            raise OptionError(self.name, found, ["the name of one column"])
         return found
 
     def _read_list(self, found: Any) -> tuple[Any, ...]:
