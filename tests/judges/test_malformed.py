@@ -18,7 +18,7 @@ from comparity.errors import (
     UnknownLogError,
     UnreadableFileError,
 )
-from comparity.judges.audit import audit_judges
+from comparity.judges.audit import audit_files, audit_judges
 from comparity.judges.log import SAME_ANSWERER, SAME_RECORD
 from comparity.judges.reading import read_logs
 from tests.judges.samples import (
@@ -168,8 +168,11 @@ def test_an_unknown_log_is_an_error_that_names_the_formats() -> None:
 
 
 def test_scores_of_one_answerer_compare_nothing() -> None:
-    with pytest.raises(OneAnswererError, match="two or more answerers"):
-        read_logs(MT_BENCH_SCORES[:1])
+    for asked in ({"drift": ("a", "b")}, {"by": "age", "judges": {"j": "old"}}):
+        with pytest.raises(OneAnswererError, match="two or more answerers"):
+            audit_judges(MT_BENCH_SCORES[:1], **asked)
+    with pytest.raises(OneAnswererError, match="1 scores of"):
+        audit_files(MT_BENCH_SCORES[:1])
 
 
 def test_files_beside_no_log_are_not_enough() -> None:

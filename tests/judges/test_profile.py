@@ -296,3 +296,10 @@ def test_people_and_gpt_4_on_mt_bench() -> None:
     assert (len(log.people), int(people.sum())) == (65, 3355)
     assert seat(log, people) == (1293, 2575)
     assert tied(log, people) == (780, 3355)
+
+
+def test_scores_of_single_answers_are_those_of_the_page() -> None:
+    line = next(one for one in page().splitlines() if one.startswith("gpt-4_single.jsonl:"))
+    counted = {int(a): int(b) for a, b in re.findall(r"(\d+): (\d+)[,}]", line.split("models")[0])}
+    found = [one.score for one in logs("fastchat_pair/gpt-4_single.jsonl").scores]
+    assert {value: found.count(value) for value in {*found}} == counted

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from comparity import __version__
-from comparity.errors import Option, OptionError
+from comparity.errors import OneAnswererError, Option, OptionError
 from comparity.inference.multiplicity import holm
 from comparity.judges.agreement import (
     MOST_JUDGES,
@@ -47,6 +47,7 @@ from comparity.judges.rates import (
 from comparity.judges.readers import NO_VERDICT, REASONS
 from comparity.judges.reading import Reading, read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary
+from comparity.judges.single_scores import summarise_scores
 from comparity.results.audit import Audit
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import shows
@@ -82,8 +83,10 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     ------
     UnknownLogError, LogRowError, UnreadableFileError
         A file is of no known format, or a record is not what its format says.
-    OneAnswererError, NoVerdictError, SameLogError
-        There is nothing to compare, or a log was given twice.
+    NoVerdictError, SameLogError
+        There is nothing to tell of, or a log was given twice.
+    OneAnswererError
+        Drift or groups of judges are asked of scores that compare no two answers.
 
     Examples
     --------
@@ -99,6 +102,19 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         words = "a column of {}" if options.by is None else "it together with {}"
         raise OptionError("by", options.by, [(words, Option("judges"))])
     log, readings = _read(logs, options)
+    scores = summarise_scores(log.scores, options.level)
+    if not len(log) and not (options.drift or options.by):
+        return JudgesAudit(
+            readings=readings,
+            judges=(),
+            scores=scores,
+            omitted=log.omitted,
+            notes=tuple(_notes(log, corrected=False)),
+            level=options.level,
+            margin=options.margin,
+            provenance=_provenance(log, options),
+        )
+    _check_compared(log)
     parts = _parts_of_judges(log)
     summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
     alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
@@ -106,6 +122,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     return JudgesAudit(
         readings=readings,
         judges=summaries,
+        scores=scores,
         agreements=compare_judges(log, options.level),
         panel=panel_alpha(log, ties=True, level=options.level),
         panel_decided=panel_alpha(log, ties=False, level=options.level),
@@ -128,6 +145,12 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     )
 
 
+def _check_compared(log: JudgeLog) -> None:
+    """Raise an error where scores of single answers are all there is, and compare nothing."""
+    if not len(log):
+        raise OneAnswererError({one.answerer for one in log.scores}, len(log.scores))
+
+
 def _provenance(log: JudgeLog, options: JudgesOptions) -> dict[str, Any]:
     paths = [Path(one) for one in log.sources]
     files = [{"name": one.name, "sha256": file_sha256(one)} for one in paths if one.is_file()]
@@ -143,6 +166,7 @@ def audit_files(*logs: Any, **choices: Any) -> Audit:
     """Judge the leans of judges in logs by a margin; `choices` are those of :class:`LeansForm`."""
     options = LeansForm(**choices)
     log, _ = _read(logs[0] if len(logs) == 1 else logs, options)
+    _check_compared(log)
     told = _find_leans(log, options)
     tests = [one.test for one in told.estimates if one.kind in options.kinds]
     margin = options.margin / 100

@@ -12,6 +12,7 @@ from comparity.judges.judge_contrasts import Drift
 from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import MOST_SHOWN, JudgesAudit
+from comparity.judges.single_scores import score_grids
 from comparity.judges.wins import Lean
 from comparity.reports.heat import HeatMap
 from comparity.reports.sections import MISSING, Grid, clip, count, interval, p_value, rate, signed
@@ -24,7 +25,9 @@ LEAN_WORDS = {VIOLATED: "leans", WITHIN: WITHIN, UNDECIDED: UNDECIDED}
 
 def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
     """Yield the tables of an audit of judges."""
-    yield _judge_grid(audit)
+    if audit.judges:
+        yield _judge_grid(audit)
+    yield from score_grids(audit.scores)
     if any(one.twins for one in audit.judges):
         yield _order_grid(audit)
     yield from _agreement_grids(audit)
@@ -94,8 +97,7 @@ def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
         most=20,
     )
     yield from _lifted_grids(audit)
-    matrix = win_matrix(audit)
-    if matrix is not None:
+    if (matrix := win_matrix(audit)) is not None:
         yield matrix.grid
 
 
@@ -211,8 +213,7 @@ def _drift_grid(drift: Drift) -> Grid:
         rows=tuple(
             (
                 clip(one.what),
-                rate(one.before),
-                rate(one.after),
+                *map(rate, (one.before, one.after)),
                 signed(one.gap),
                 interval(*one.interval[:2]),
                 p_value(one.p_adjusted),
@@ -251,8 +252,7 @@ def _group_grid(audit: JudgesAudit) -> Grid:
             (
                 clip(one.what),
                 f"{clip(one.group)}\n{count(one.judges)} and {count(one.other_judges)} judges",
-                rate(one.rate),
-                rate(one.other_rate),
+                *map(rate, (one.rate, one.other_rate)),
                 signed(one.gap),
                 interval(*one.interval[:2]),
                 p_value(one.p_adjusted),

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.errors import OneAnswererError
 from comparity.judges.readers import (
     FEATURES,
     NO_VERDICT,
@@ -85,6 +84,10 @@ class JudgeLog:
         Answerers whose answers seem to belong to other prompts.
     several_texts : mapping of str to int
         Answerers under whose name a prompt has more than one answer, and how many more.
+    scores : tuple of Score
+        Scores of single answers, without texts; what they compare is among the judgments.
+    scores_by_source : mapping of str to int
+        How many of them each file holds.
     answer_texts, questions : mapping
         Texts of items and of prompts, where they were asked for.
     """
@@ -118,6 +121,8 @@ class JudgeLog:
     omitted: Mapping[str, int] = field(default_factory=dict)
     mismatched: tuple[str, ...] = ()
     several_texts: Mapping[str, int] = field(default_factory=dict)
+    scores: tuple[Score, ...] = ()
+    scores_by_source: Mapping[str, int] = field(default_factory=dict)
     answer_texts: Mapping[int, str] = field(default_factory=dict)
     questions: Mapping[str, str] = field(default_factory=dict)
 
@@ -227,6 +232,7 @@ class LogBuilder:
         self.items: dict[tuple[Any, ...], int] = {}
         self.several_texts: Counter[str] = Counter()
         self.scores: dict[tuple[str, ...], dict[str, Score]] = defaultdict(dict)
+        self.scores_by_source: Counter[str] = Counter()
         self.omitted: Counter[str] = Counter()
         self.people: dict[str, None] = {}
         self.prompt_categories: dict[str, str] = {}
@@ -312,20 +318,14 @@ class LogBuilder:
             self.omitted[SCORED_AGAIN] += 1
         else:
             known[one.answerer] = one
+            self.scores_by_source[self.source] += 1
 
     def _pair_scores(self) -> None:
         """Compare every two answers to one prompt by the scores that one judge gave them."""
-        n, pairs = 0, 0
-        answerers: set[str] = set()
         for scores in self.scores.values():
-            n += len(scores)
-            answerers |= {*scores}
             for first, second in combinations(sorted(scores), 2):
                 self._add_judgment(compare_scores(scores[first], scores[second]))
-                pairs += 1
         self.flush()
-        if n and not pairs and not len(self.strength):
-            raise OneAnswererError(answerers, n)
 
     def build(self, people: Iterable[str] = ()) -> JudgeLog:
         """Return the columns of all that was added."""
@@ -360,6 +360,12 @@ class LogBuilder:
             omitted=dict(self.omitted),
             mismatched=self.echoes.mismatched(),
             several_texts=dict(self.several_texts),
+            scores=tuple(
+                one._replace(text=None, question=None)
+                for scores in self.scores.values()
+                for one in scores.values()
+            ),
+            scores_by_source=dict(self.scores_by_source),
             answer_texts=self.answer_texts,
             questions=self.questions,
         )

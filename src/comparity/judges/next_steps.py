@@ -44,6 +44,12 @@ def assumptions_of(audit: JudgesAudit) -> Iterator[str]:
 
 def advice_on(audit: JudgesAudit) -> Iterator[str]:
     """Yield what to do about what was found."""
+    if not audit.judges:
+        yield (
+            "Scores of one answerer say nothing of what a judge prefers. Give the logs of two or "
+            "more answerers to the same prompts together: their scores are then compared."
+        )
+        return
     leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
     if leaning:
         yield (

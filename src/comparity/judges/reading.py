@@ -52,6 +52,8 @@ class Reading:
         Whether its reader was written from documentation alone.
     files : tuple of str
     records, judgments, prompts, answerers, judges : int
+    scores : int
+        Answers that were judged alone.
     seats : str
         What is known of the order in which answers were shown.
     missing : mapping of str to int
@@ -67,6 +69,7 @@ class Reading:
     prompts: int
     answerers: int
     judges: int
+    scores: int
     seats: str
     missing: Mapping[str, int]
 
@@ -111,7 +114,7 @@ def read_logs(
             rows, reader, source, builder
         )
     log = builder.build(people)
-    if not len(log):
+    if not len(log) and not log.scores:
         left_out = "; ".join(f"{n:,} left out, {why}" for why, n in log.omitted.items())
         raise NoVerdictError(names, f"no judgment of two answers ({left_out or 'no row of any'})")
     return log, tuple(_describe(form, files[form], records[form], log) for form in files)
@@ -281,6 +284,7 @@ def _describe(form: str, files: Sequence[str], records: int, log: JudgeLog) -> R
         prompts=len(np.unique(log.prompt[of_files])),
         answerers=len(answerers),
         judges=len(np.unique(log.judge[of_files])),
+        scores=sum(n for source, n in log.scores_by_source.items() if source in files),
         seats=_seats(log, of_files),
         missing={reason: n for reason, n in missing.items() if n},
     )

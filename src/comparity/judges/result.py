@@ -14,6 +14,7 @@ from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
 from comparity.judges.leans import JudgeSharpness
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.reading import Reading
+from comparity.judges.single_scores import ScoreSummary
 from comparity.judges.wins import Lean
 from comparity.reports.plots import draw
 from comparity.reports.sections import Section
@@ -100,6 +101,8 @@ class JudgesAudit(Result):
     readings : tuple of Reading
         How the files were read, by format.
     judges : tuple of JudgeSummary
+    scores : tuple of ScoreSummary
+        Scores of single answers by judge and answerer, where the log has any.
     agreements : tuple of Agreement
     panel, panel_decided : Coefficient or None
         Krippendorff's alpha of all judges, with ties as a verdict and without them.
@@ -132,20 +135,21 @@ class JudgesAudit(Result):
 
     readings: tuple[Reading, ...]
     judges: tuple[JudgeSummary, ...]
-    agreements: tuple[Agreement, ...]
-    panel: Coefficient | None
-    panel_decided: Coefficient | None
-    by_group: tuple[AgreementGap, ...]
-    missing_tests: tuple[MissingTest, ...]
-    corrected: tuple[CorrectedRate, ...]
-    leans: tuple[Lean, ...]
-    sharpness: tuple[JudgeSharpness, ...]
-    drift: Drift | None
-    judge_groups: tuple[JudgeGroupGap, ...]
-    leaderboard: tuple[Standing, ...]
-    examples: tuple[Example, ...]
-    omitted: Mapping[str, int]
-    notes: tuple[str, ...]
+    scores: tuple[ScoreSummary, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
+    panel: Coefficient | None = None
+    panel_decided: Coefficient | None = None
+    by_group: tuple[AgreementGap, ...] = ()
+    missing_tests: tuple[MissingTest, ...] = ()
+    corrected: tuple[CorrectedRate, ...] = ()
+    leans: tuple[Lean, ...] = ()
+    sharpness: tuple[JudgeSharpness, ...] = ()
+    drift: Drift | None = None
+    judge_groups: tuple[JudgeGroupGap, ...] = ()
+    leaderboard: tuple[Standing, ...] = ()
+    examples: tuple[Example, ...] = ()
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     level: float
     margin: float
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -164,7 +168,9 @@ class JudgesAudit(Result):
         return section_of(self)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row of numbers for each judge."""
+        """Return one row of numbers for each judge; of scores alone, for each answerer, too."""
+        if not self.judges:
+            return [_score_row(one) for one in self.scores]
         found = []
         for one in self.judges:
             row: dict[str, Any] = {"judge": one.name, "persons": one.persons}
@@ -185,14 +191,22 @@ class JudgesAudit(Result):
         return found
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row for each judge, as a frame of the named engine."""
+        """Return one row for each judge (and answerer), as a frame of the named engine."""
         return frame_of_rows(self.rows(), backend)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how often each judge picks the first answer."""
-        from comparity.judges.section import seat_chart
+        """Draw how often each judge picks the first answer; of scores alone, their means."""
+        from comparity.judges.section import score_chart, seat_chart
 
-        return draw(seat_chart(self), ax)
+        return draw(seat_chart(self) if self.judges else score_chart(self), ax)
+
+
+def _score_row(one: ScoreSummary) -> dict[str, Any]:
+    low, high = map(plain, one.interval[:2])
+    facts = {"judge": one.judge, "answerer": one.answerer, "scores": one.scores}
+    facts |= {"prompts": one.prompts, "missing": sum(one.missing.values())}
+    spread = {"lowest": plain(one.lowest), "highest": plain(one.highest)}
+    return facts | {"mean": plain(one.mean), "mean_low": low, "mean_high": high} | spread
 
 
 def _cells(name: str, share: PromptRate | None) -> dict[str, Any]:

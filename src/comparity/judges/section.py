@@ -21,8 +21,19 @@ from comparity.judges.next_steps import (
 from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
+from comparity.judges.single_scores import ScoreSummary
 from comparity.judges.wins import EVEN, Lean
-from comparity.reports.charts import KINDS, Axis, Chart, Mark, Row, RowChart, Tick, shorten_label
+from comparity.reports.charts import (
+    KINDS,
+    Axis,
+    Chart,
+    Mark,
+    Row,
+    RowChart,
+    Tick,
+    axis_around,
+    shorten_label,
+)
 from comparity.reports.sections import (
     Section,
     clip,
@@ -69,6 +80,10 @@ def section_of(audit: JudgesAudit) -> Section:
 
 
 def _headline(audit: JudgesAudit) -> str:
+    if not audit.judges:
+        given = several(sum(one.scores for one in audit.scores), "score")
+        judges = len({one.judge for one in audit.scores})
+        return f"Audit of {several(judges, 'judge')}: {given} of single answers, no comparison"
     judgments = several(sum(one.judgments for one in audit.judges), "judgment")
     people = sum(one.persons for one in audit.judges)
     others = sum(not one.persons for one in audit.judges)
@@ -92,6 +107,8 @@ def reading_line(one: Reading) -> str:
             several(one.judges, "judge"),
             one.seats,
         ]
+    elif one.scores:
+        parts.append(f"{several(one.scores, 'answer')} judged alone")
     else:
         parts.append(several(one.records, "record"))
     lost = f"; {missing_words(one.missing)}" if one.missing else ""
@@ -150,11 +167,37 @@ def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
     return f"{name}: {'; '.join(parts)}."
 
 
+def score_sentence(one: ScoreSummary) -> str:
+    """Return what scores a judge gave to one answerer.
+
+    Examples
+    --------
+    >>> from comparity.judges.readers import Score
+    >>> from comparity.judges.single_scores import summarise_scores
+    >>> grades = [Score("j", f"q{k}", "m", value) for k, value in enumerate([2, 4, 4, 6])]
+    >>> score_sentence(*summarise_scores(grades))
+    'j: 4 answers of m, mean score 4 [1.4, 6.6], from 2 to 6.'
+    """
+    name, answers = clip(one.judge), f"{several(one.scores, 'answer')} of {clip(one.answerer)}"
+    lost = f"; {missing_words(one.missing)}" if one.missing else ""
+    if not one.scores:
+        return f"{name}: no score of {clip(one.answerer)}{lost}."
+    mean = _mean_cell(one)
+    return f"{name}: {answers}, mean score {mean}, from {one.lowest:g} to {one.highest:g}{lost}."
+
+
+def _mean_cell(one: ScoreSummary) -> str:
+    low, high = one.interval[:2]
+    return f"{one.mean:.3g}" if math.isnan(low) else f"{one.mean:.3g} [{low:.2g}, {high:.2g}]"
+
+
 def _sentences(audit: JudgesAudit) -> Iterator[str]:
     yield from _lean_sentences(audit)
     seats = {one.judge: one for one in audit.leans if one.kind == "seat"}
     for judge in audit.busiest[:MOST_SENTENCES]:
         yield judge_sentence(judge, seats.get(judge.name))
+    if not audit.judges:
+        yield from map(score_sentence, audit.scores[:MOST_SENTENCES])
     if len(audit.judges) > MOST_SENTENCES:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
     yield from _agreement_sentences(audit)
@@ -244,8 +287,29 @@ def seat_chart(audit: JudgesAudit) -> RowChart:
     return _share_chart(audit, "How often each judge picks the first answer", shares, "judgment")
 
 
+def score_chart(audit: JudgesAudit) -> RowChart:
+    """Return a picture of the mean score of each judge and answerer."""
+    ends = [(one.lowest, one.highest) for one in audit.scores if one.scores]
+    return RowChart(
+        title=f"Mean score, with {percent(audit.level)} intervals",
+        about="the table of scores has all numbers",
+        axis=axis_around("score", [end for pair in ends for end in pair]),
+        rows=tuple(
+            Row(
+                label=shorten_label(clip(one.judge)),
+                note=f"{clip(one.answerer)}, {several(one.scores, 'answer')}",
+                marks=(Mark(kind="plain", x=one.mean, low=low, high=high),),
+            )
+            for one in audit.scores
+            for low, high in [one.interval[:2]]
+        ),
+    )
+
+
 def _charts(audit: JudgesAudit) -> Iterator[Chart]:
     """Yield pictures of what is known of any judge."""
+    if not audit.judges and any(one.scores for one in audit.scores):
+        yield score_chart(audit)
     if any(one.first for one in audit.judges):
         yield seat_chart(audit)
     if any(one.twins for one in audit.judges):

@@ -119,10 +119,8 @@ class Choice:
     @property
     def words(self) -> tuple[str, ...]:
         """The words to choose from; none where any will do."""
-        if self.listed:
-            return self.listed
         kind = get_args(self.kind)[0] if self.is_list else self.kind
-        return get_args(kind) if get_origin(kind) is Literal else ()
+        return self.listed or (get_args(kind) if get_origin(kind) is Literal else ())
 
     @property
     def is_list(self) -> bool:

@@ -107,7 +107,7 @@ def _plain_text(content: Any) -> str | None:
     return content if isinstance(content, str) else None
 
 
-def read_promptfoo(record: Record, _: Source) -> Iterator[Score]:
+def read_promptfoo(record: Record, _: Source) -> Iterator[Score | Omission]:
     """Yield the scores of all assertions that a model decided."""
     results = record.get("results")
     rows = results.get("results") if isinstance(results, Mapping) else results
@@ -122,11 +122,11 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score]:
         shown = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
         response = row.get("response")
         said = response.get("output") if isinstance(response, Mapping) else None
-        for part in parts:
-            assertion = part.get("assertion") if isinstance(part, Mapping) else None
-            if not isinstance(assertion, Mapping) or assertion.get("type") not in GRADED:
-                continue
-            number = number_of(part.get("score"))
+        graded = [part for part in parts if _assertion_of(part).get("type") in GRADED]
+        if not graded:
+            yield Omission("answers without an assertion that a model grades")
+        for part in graded:
+            assertion, number = _assertion_of(part), number_of(part.get("score"))
             yield Score(
                 judge=str(assertion["type"]),
                 prompt=digest(f"{row.get('vars')} {assertion.get('value')}"),
@@ -136,6 +136,12 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score]:
                 text=said if isinstance(said, str) else None,
                 question=shown if isinstance(shown, str) else None,
             )
+
+
+def _assertion_of(part: Any) -> Mapping[str, Any]:
+    """Return the assertion of a graded component; an empty one where there is none."""
+    found = part.get("assertion") if isinstance(part, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission]:
