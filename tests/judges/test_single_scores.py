@@ -53,6 +53,7 @@ def test_scores_of_one_answerer_are_told_as_such_and_nothing_else_is() -> None:
     assert told.startswith("Audit of 1 judge: 3 scores of single answers, no comparison")
     assert "two or more answerers" in told.replace("\n  ", " ")
     assert (audit.judges, audit.leaderboard, audit.leans) == ((), (), ())
+    assert audit.provenance["data"] == {"scores": 3, "prompts": 3}
     assert [(row["scores"], row["mean"]) for row in audit.rows()] == [(3, 5.0)]
     assert str(JudgesAudit.from_dict(audit.to_dict())) == told
     assert len(audit.plot().get_lines()) > 0

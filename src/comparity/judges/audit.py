@@ -155,6 +155,8 @@ def _provenance(log: JudgeLog, options: JudgesOptions) -> dict[str, Any]:
     paths = [Path(one) for one in log.sources]
     files = [{"name": one.name, "sha256": file_sha256(one)} for one in paths if one.is_file()]
     data = {"judgments": len(log), "prompts": len(log.prompts)}
+    if not len(log):
+        data = {"scores": len(log.scores), "prompts": len({one.prompt for one in log.scores})}
     return {
         "comparity": __version__,
         "options": asdict(options),

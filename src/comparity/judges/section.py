@@ -31,7 +31,7 @@ from comparity.reports.charts import (
     Row,
     RowChart,
     Tick,
-    axis_around,
+    axis_between,
     shorten_label,
 )
 from comparity.reports.sections import (
@@ -293,7 +293,7 @@ def score_chart(audit: JudgesAudit) -> RowChart:
     return RowChart(
         title=f"Mean score, with {percent(audit.level)} intervals",
         about="the table of scores has all numbers",
-        axis=axis_around("score", [end for pair in ends for end in pair]),
+        axis=axis_between("score", [end for pair in ends for end in pair]),
         rows=tuple(
             Row(
                 label=shorten_label(clip(one.judge)),
