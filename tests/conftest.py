@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -137,3 +138,12 @@ ALL_ENGINES = [
 def frame(request: pytest.FixtureRequest) -> Build:
     """Return a function that builds a native frame of one engine from columns."""
     return ENGINES[request.param]
+
+
+def pytest_unconfigure() -> None:
+    """Empty narwhals' caches: DuckDB would list what they hold when the process ends."""
+    gc.unfreeze()
+    for one in gc.get_objects():
+        is_cache = isinstance(one, functools._lru_cache_wrapper)
+        if is_cache and str(one.__module__).startswith("narwhals"):
+            one.cache_clear()
