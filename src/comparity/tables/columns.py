@@ -8,6 +8,7 @@ that name rows. Missing means null or NaN, on every engine alike (pandas cannot 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -41,26 +42,22 @@ Schema = Mapping[str, nw.dtypes.DType]
 
 SHOWN = 5
 
-
 BLANKS = " \t\r\n"
-
 
 # Plain decimal numbers no engine can overflow on; exponents stay within the range of a double.
 DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
 
-
 NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
-
 
 TRUE_WORDS = ("1", "1.0", "true", "yes")
 
-
 FALSE_WORDS = ("0", "0.0", "false", "no")
-
 
 INK = f"[^{NO_INK}]"
 """Something to be seen. DuckDB strips text of so many characters in forty times the time."""
 
+FIRST_INK, LAST_INK = "!", "~"
+"""What begins with a character from one to the other can be seen."""
 
 # Integers that 64 signed bits hold.
 SMALL_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
@@ -125,18 +122,23 @@ class Table:
         return nw.when(digits.str.contains(NUMBER)).then(digits).cast(nw.Float64)
 
     def not_numeric(self, column: str) -> nw.Expr:
-        """Say where a value is there but is no number."""
-        if isinstance(self.schema[column], nw.String):
-            matches = nw.col(column).str.strip_chars(BLANKS).str.contains(NUMBER)
-            return ~nw.col(column).is_null() & ~matches
-        return nw.col(column).is_null() & ~nw.col(column).is_null()
+        """Say where text is there but is no number."""
+        matches = nw.col(column).str.strip_chars(BLANKS).str.contains(NUMBER)
+        return ~nw.col(column).is_null() & ~matches
 
     def blank(self, column: str) -> nw.Expr:
         """Say where nothing of a name can be seen."""
-        if isinstance(self.schema[column], nw.String):
-            value = nw.col(column)
-            return ~(value.is_null() | value.str.contains(INK))
-        return nw.col(column).is_null() & ~nw.col(column).is_null()
+        value = nw.col(column)
+        if not isinstance(self.schema[column], nw.String):
+            return value.is_null() & ~value.is_null()
+        # A look at how it begins takes an eighth of the time of the search for ink.
+        known = value.fill_null("")
+        begins = (known >= FIRST_INK) & (known <= LAST_INK)
+        return (
+            nw.when(value.is_null() | begins)
+            .then(nw.lit(False))
+            .otherwise(~known.str.contains(INK))
+        )
 
     def truth(self, column: str) -> nw.Expr:
         """Return 1 where a value says true, 0 where it says false, -1 where it says neither."""
@@ -207,9 +209,8 @@ def _narrow_column(frame: Any, name: str) -> nw.Expr:
     """Return wide numbers as floats, as text where floats would take two ids for one."""
     value = nw.col(name)
     floats = value.cast(nw.Float64)
-    largest = collect_columns(frame.lazy().select(floats.abs().max().alias("largest")))["largest"][
-        0
-    ]
+    found = collect_columns(frame.lazy().select(floats.abs().max().alias("largest")))
+    largest = found["largest"][0]
     if is_missing(largest) or largest < WHOLE:
         return floats
     return value.cast(nw.String).str.replace_all(r"\.0+$", "")
@@ -249,9 +250,8 @@ def check_columns(
     complete, numeric, names = list(complete), list(numeric), list(names)
     bad = {("missing", name): table.missing(name) for name in [*complete, *numeric, *names]}
     bad |= {("blank", name): table.blank(name) for name in names}
-    for name in numeric:
-        bad["words", name] = table.not_numeric(name)
-        bad["infinite", name] = ~table.number(name).is_finite() & ~table.missing(name)
+    texts = [name for name in numeric if isinstance(table.schema[name], nw.String)]
+    bad |= {("words", name): table.not_numeric(name) for name in texts}
     counted = [
         found.cast(nw.Int64).sum().alias(f"{kind} {name}") for (kind, name), found in bad.items()
     ]
@@ -266,17 +266,19 @@ def check_columns(
             raise _BROKEN[kind](table.columns[name], table.name, offenders(table, found, name))
     ends = {name: (totals[f"low {name}"][0], totals[f"high {name}"][0]) for name in numeric}
     numbers = {name: (float(low), float(high)) for name, (low, high) in ends.items()}
+    for name, span in numbers.items():
+        # Nothing is missing any more, so that the ends tell of all numbers.
+        if not all(map(math.isfinite, span)):
+            infinite = offenders(table, ~table.number(name).is_finite(), name)
+            raise NonFiniteScoreError(table.columns[name], table.name, infinite)
     return Spans(int(totals["rows"][0]), numbers)
 
 
-_Broken = MissingValueError | BlankNameError | NotNumericError | NonFiniteScoreError
-
-
+_Broken = MissingValueError | BlankNameError | NotNumericError
 _BROKEN: dict[str, type[_Broken]] = {
     "missing": MissingValueError,
     "blank": BlankNameError,
     "words": NotNumericError,
-    "infinite": NonFiniteScoreError,
 }
 
 
