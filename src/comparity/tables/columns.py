@@ -47,7 +47,8 @@ BLANKS = " \t\r\n"
 # Plain decimal numbers no engine can overflow on; exponents stay within the range of a double.
 DIGITS = r"(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})"
 
-NUMBER = rf"^[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?$"
+BARE_NUMBER = rf"[+-]?{DIGITS}(?:[eE](?:\+?0?[0-9]{{1,2}}|-[0-2]?[0-9]{{1,2}}))?"
+NUMBER, PADDED_NUMBER = rf"^{BARE_NUMBER}$", rf"^[{BLANKS}]*{BARE_NUMBER}[{BLANKS}]*$"
 
 TRUE_WORDS = ("1", "1.0", "true", "yes")
 
@@ -118,13 +119,14 @@ class Table:
             return high.cast(nw.Float64) * WHOLE_PART + low.cast(nw.Float64)
         if dtype.is_numeric():
             return value.cast(nw.Float64)
-        digits = value.str.strip_chars(BLANKS)
-        return nw.when(digits.str.contains(NUMBER)).then(digits).cast(nw.Float64)
+        # Stripping takes DuckDB three times as long as the rest, and few numbers need it.
+        padded = nw.when(value.str.contains(PADDED_NUMBER)).then(value.str.strip_chars(BLANKS))
+        return nw.when(value.str.contains(NUMBER)).then(value).otherwise(padded).cast(nw.Float64)
 
     def not_numeric(self, column: str) -> nw.Expr:
         """Say where text is there but is no number."""
-        matches = nw.col(column).str.strip_chars(BLANKS).str.contains(NUMBER)
-        return ~nw.col(column).is_null() & ~matches
+        value = nw.col(column)
+        return ~value.is_null() & ~value.str.contains(PADDED_NUMBER)
 
     def blank(self, column: str) -> nw.Expr:
         """Say where nothing of a name can be seen."""
