@@ -6,7 +6,7 @@ are coarse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from comparity.counts.differences import (
     significant_decimals,
 )
 from comparity.errors import (
+    ComparityError,
     EmptyTableError,
     MissingValueError,
     NotNumericError,
@@ -31,7 +32,8 @@ from comparity.errors import (
     WordDecisionError,
 )
 from comparity.tables.columns import Table, check_columns, open_table
-from comparity.tables.frames import collect_columns, is_missing, text_of
+from comparity.tables.frames import collect_columns, is_missing, stays_on_engine, text_of
+from comparity.tables.stored_frames import StoredFrame
 from comparity.tables.values import (
     as_array,
     bounded_numbers,
@@ -91,12 +93,9 @@ class Decisions:
     def differences(self, first: int, second: int, attribute: str) -> DifferenceCounts:
         """Count the differences of two decision makers by group of an attribute."""
         codes, names = self.groups[attribute]
-        return DifferenceCounts.of(
-            self._between(first, second),
-            codes,
-            tuple(names),
-            weights=self.weights if self.repeated else None,
-        )
+        weights = self.weights if self.repeated else None
+        gaps = self._between(first, second)
+        return DifferenceCounts.of(gaps, codes, tuple(names), weights=weights)
 
     def rows(self, first: int, second: int, attribute: str) -> tuple[Floats, Floats]:
         """Return differences and the values of an attribute that is a number, row by row."""
@@ -120,11 +119,9 @@ class Decisions:
     def range_of(self, rater: int) -> DecisionRange:
         """Say what a decision maker used of the scale."""
         values, n = self.values[:, rater], self.n
-        mean = float(self.weights @ values) / n
-        spread = float(self.weights @ (values - mean) ** 2) / n
-        return DecisionRange(
-            low=float(values.min()), high=float(values.max()), mean=mean, deviation=spread**0.5
-        )
+        low, high, mean = float(values.min()), float(values.max()), self.weights @ values / n
+        deviation = float(self.weights @ (values - mean) ** 2 / n) ** 0.5
+        return DecisionRange(low=low, high=high, mean=float(mean), deviation=deviation)
 
 
 def decision_arrays(
@@ -207,13 +204,16 @@ def decision_table(
     """
     table = open_decisions(frame, raters, sensitive, clusters)
     shared = [f"cluster{place}" for place in range(len(clusters))]
-    check_columns(table, names=shared)
     rated = [f"rater{place}" for place in range(len(raters))]
     coded = [f"group{place}" for place in range(len(sensitive))]
-    numeric = [*([] if order is not None else rated), *(coded if continuous else [])]
-    check_decisions(table, rated=[] if order is not None else rated)
-    check_columns(table, complete=rated, numeric=coded if continuous else [])
-    found = _count_equal_rows(table, numeric)
+    numbers, traits = ([] if order is not None else rated), (coded if continuous else [])
+
+    def check(rows: Table) -> None:
+        check_columns(rows, names=shared)
+        check_decisions(rows, rated=numbers)
+        check_columns(rows, complete=rated, numeric=traits)
+
+    found = _count_equal_rows(table, [*numbers, *traits], check)
     kinds = dict(zip(clusters, map(found.__getitem__, shared), strict=True))
     decisions = _make_decisions(
         {name: found[ours] for ours, name in zip(rated, raters, strict=True)},
@@ -322,12 +322,24 @@ def open_decisions(
     return open_table(frame, TABLE, columns)
 
 
-def _count_equal_rows(table: Table, numeric: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Count equal rows."""
-    rows = table.frame
-    if numeric:
-        rows = rows.with_columns(*(table.number(name).alias(name) for name in numeric))
-    return collect_columns(rows.group_by(*table.columns).agg(nw.len().alias("n")))
+def _count_equal_rows(
+    table: Table, numeric: Sequence[str], check: Callable[[Table], None]
+) -> dict[str, NDArray[Any]]:
+    """Check rows and count equal ones; of a table on its engine in one pass over all rows."""
+    counted = table.frame.with_columns(nw.lit(1).alias("n"))
+    if stays_on_engine(table.frame):
+        held = StoredFrame(table.frame.group_by(*table.columns).agg(nw.len().alias("n")))
+        counted = held.frame
+    try:
+        check(table.with_frame(counted))
+    except ComparityError:
+        # What is wrong is told with the rows of the table itself.
+        check(table)
+        raise
+    values = {name: nw.col(name) for name in table.columns}
+    values |= {name: table.number(name) for name in numeric}
+    rows = counted.select("n", **values).group_by(*table.columns)
+    return collect_columns(rows.agg(nw.col("n").sum()))
 
 
 def _make_decisions(
