@@ -93,8 +93,7 @@ class Decisions:
     def differences(self, first: int, second: int, attribute: str) -> DifferenceCounts:
         """Count the differences of two decision makers by group of an attribute."""
         codes, names = self.groups[attribute]
-        weights = self.weights if self.repeated else None
-        gaps = self._between(first, second)
+        weights, gaps = self.weights if self.repeated else None, self._between(first, second)
         return DifferenceCounts.of(gaps, codes, tuple(names), weights=weights)
 
     def rows(self, first: int, second: int, attribute: str) -> tuple[Floats, Floats]:
