@@ -4,13 +4,13 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from importlib import import_module
-from inspect import signature
+from inspect import isabstract, signature
 from typing import Any
 
 import pytest
 
 import comparity
-from comparity.results.result import HOMES, Result
+from comparity.results.result import HOMES, Result, _classes
 
 NO_PICTURE = {
     "Bundle": "a list of files and hashes",
@@ -62,3 +62,12 @@ def test_a_result_draws_itself_on_axes_of_its_own_or_given_ones(
 
 def test_only_what_is_known_to_have_no_picture_has_none(known: dict[str, type[Any]]) -> None:
     assert {name for name, one in known.items() if not hasattr(one, "plot")} == set(NO_PICTURE)
+
+
+def test_every_result_has_a_frame_and_abstract_ones_are_no_kind(
+    known: dict[str, type[Any]],
+) -> None:
+    for name, one in known.items():
+        assert list(signature(one.to_frame).parameters)[:2] == ["self", "backend"], name
+    whole = {one.KIND for one in known.values() if not isabstract(one)}
+    assert {one.KIND for one in _classes()} == whole

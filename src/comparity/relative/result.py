@@ -139,6 +139,8 @@ class RatersResult(JudgedResult):
 
     __slots__ = ()
 
+    KIND: ClassVar[str] = ""
+
     contrasts: tuple[RaterContrast, ...]
 
     def section(self) -> Section:

@@ -103,7 +103,8 @@ class Result(ABC):
     Attributes
     ----------
     KIND : str
-        What the JSON calls this kind of answer; by default the words of the class name.
+        What the JSON calls this kind of answer; by default the words of the class name. Empty in a
+        class that others are derived from.
     VERSION : int
         Of the form of the JSON; raised when a field is renamed or means something else.
     """
@@ -179,12 +180,22 @@ class Result(ABC):
             write_text(path, text)
         return text
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rows of the first table as it is shown, as a frame of the named engine.
+
+        Answers that hold numbers have a frame of these instead.
+        """
+        for grid in self.section().grids:
+            return frame_of_rows(
+                [dict(zip(grid.header, row, strict=True)) for row in grid.rows], backend
+            )
+        return frame_of_rows([], backend)
+
     def save_csv(self, path: str | PathLike[str]) -> None:
         """Write the rows of :meth:`to_frame` as CSV; a cell without a value is empty."""
         import narwhals as nw
 
-        answer: Any = self
-        columns = nw.from_native(answer.to_frame(), eager_only=True).to_dict(as_series=False)
+        columns = nw.from_native(self.to_frame(), eager_only=True).to_dict(as_series=False)
         # What is not known is None in some engines and not a number in others.
         cells = [["" if one is None or one != one else one for one in c] for c in columns.values()]
         write_csv(path, columns, cells)
@@ -258,10 +269,8 @@ def _classes() -> Iterator[type[Result]]:
         found = waiting.pop()
         waiting += found.__subclasses__()
         # A dataclass with slots leaves the class it was made from behind, under the same name.
-        if (
-            not isabstract(found)
-            and getattr(sys.modules[found.__module__], found.__name__) is found
-        ):
+        is_last = getattr(sys.modules[found.__module__], found.__name__) is found
+        if is_last and found.KIND and not isabstract(found):
             yield found
 
 
