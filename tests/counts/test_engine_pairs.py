@@ -7,6 +7,9 @@ within the bounds of what comes out of group-bys.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import astuple
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +35,9 @@ from comparity.errors import (
     TooManyGroupsError,
     WeightError,
 )
+from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, in_memory
+from comparity.tables.memory import limit_memory
 from tests.conftest import ENGINES
 
 DUCKDB = ENGINES["duckdb"]
@@ -148,6 +153,41 @@ def test_rows_that_cannot_be_counted_are_refused(column: str, value: Any, error:
     data[column][3] = value
     with pytest.raises(error, match="4"):
         read_labelled_rows(DUCKDB(data), {**ROLES, "weight": "w"})
+
+
+def write_as_text(data: dict[str, Any], tmp_path: Path) -> Any:
+    """Return the same rows as they are read from CSV: all of them text."""
+    path = tmp_path / "rows.csv"
+    lines = [",".join(map(str, row)) for row in zip(*data.values(), strict=True)]
+    path.write_text("\n".join([",".join(data), *lines]))
+    return read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "error", "told"),
+    [("f", "high", NotNumericError, "'high'"), ("w", -1.0, WeightError, "data row 4")],
+)
+@pytest.mark.parametrize("memory", [None, "1GB"])
+def test_rows_of_text_are_refused_as_they_are_written(
+    tmp_path: Path, column: str, value: Any, error: Any, told: str, memory: str | None
+) -> None:
+    data = draw("normal", 60)
+    data[column] = data[column].astype(object)
+    data[column][3] = value
+    limits = limit_memory(memory) if memory else nullcontext()
+    with limits, pytest.raises(error, match=told):
+        read_labelled_rows(write_as_text(data, tmp_path), {**ROLES, "weight": "w"})
+
+
+def test_text_that_is_parsed_once_is_counted_like_numbers(tmp_path: Path) -> None:
+    data = draw("rounded")
+    expected = tabulate(data, 0.0, weight="w").table
+    with limit_memory("1GB"):
+        rows = read_labelled_rows(write_as_text(data, tmp_path), {**ROLES, "weight": "w"})
+        found = tabulate_pairs(rows, [None], 0.0).table
+    assert rows.stored is not None
+    for one, other in zip(astuple(found), astuple(expected), strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_words_one_group_one_label_ids_and_unknown_columns_are_refused() -> None:

@@ -22,10 +22,17 @@ from numpy.typing import NDArray
 
 from comparity.counts.binned_pairs import PairTable
 from comparity.counts.engine_bins import Refinement, bins_per_unit, code_bins
-from comparity.errors import ConstantLabelError, OneGroupError, OutOfRangeError, WeightError
+from comparity.errors import (
+    ComparityError,
+    ConstantLabelError,
+    OneGroupError,
+    OutOfRangeError,
+    WeightError,
+)
 from comparity.tables.columns import Table, check_columns, offenders, open_table
 from comparity.tables.frames import collect_columns, text_of
 from comparity.tables.memory import current_limits
+from comparity.tables.stored_frames import StoredFrame
 from comparity.tables.values import LARGEST, MOST_GROUPS, check_groups
 
 Floats = NDArray[np.float64]
@@ -74,6 +81,8 @@ class LabelledRows:
     counts, weights, squares : ndarray, (labels, groups)
         Items, sums of their weights and of these squared.
     is_weighted : bool
+    stored : StoredFrame or None
+        What holds the rows, where they were parsed once.
     """
 
     frame: nw.LazyFrame[Any]
@@ -88,6 +97,7 @@ class LabelledRows:
     weights: Floats
     squares: Floats
     is_weighted: bool
+    stored: StoredFrame | None = None
 
     def code_rows(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Replace labels and groups of rows of a table by their codes."""
@@ -115,15 +125,22 @@ def read_labelled_rows(
     numeric: list[str] = [name for name in ("label", "score", "weight") if name in roles]
     names: list[str] = [name for name in ("group", "query") if name in roles]
     begin_pass(0)
-    spans = check_columns(table, numeric=numeric, names=names)
+    columns: dict[str, nw.Expr] = {name: table.number(name) for name in numeric}
+    columns |= {name: table.text(name) for name in names}
+    stored = _parse_once(table, columns)
+    rows = stored.frame if stored else table.frame.select(**columns)
+    parsed = replace(table, frame=rows, schema=dict(rows.collect_schema())) if stored else table
+    try:
+        spans = check_columns(parsed, numeric=numeric, names=names)
+    except ComparityError:
+        # What is wrong is told as it is written.
+        check_columns(table, numeric=numeric, names=names)
+        raise
     low, high = spans.ends["label"]
     if low == high:
         raise ConstantLabelError(roles["label"], text_of(low))
     if "weight" in roles:
         _check_weights(table, *spans.ends["weight"])
-    columns: dict[str, nw.Expr] = {name: table.number(name) for name in numeric}
-    columns |= {name: table.text(name) for name in names}
-    rows = table.frame.select(**columns)
     seen = collect_columns(rows.select("label", "group").head(PEEK))
     check_groups({roles["group"]: sorted(set(seen["group"].tolist()))})
     begin_pass(spans.rows)
@@ -150,10 +167,18 @@ def read_labelled_rows(
         weights=np.zeros((len(levels), len(groups))),
         squares=np.zeros((len(levels), len(groups))),
         is_weighted="weight" in roles,
+        stored=stored,
     )
     _fill_counts(known, known.code_rows(found))
     few = 1 < len(levels) <= MOST_LEVELS
     return known if few else replace(known, levels=levels[:0])
+
+
+def _parse_once(table: Table, columns: dict[str, nw.Expr]) -> StoredFrame | None:
+    """Store rows that are text, as those of CSV, where DuckDB may write what does not fit."""
+    is_text = all(isinstance(dtype, nw.String) for dtype in table.schema.values())
+    may_spill = table.frame.implementation.is_duckdb() and current_limits().folder is not None
+    return StoredFrame(table.frame.select(**columns)) if is_text and may_spill else None
 
 
 def _fill_counts(known: LabelledRows, found: dict[str, NDArray[Any]]) -> None:
@@ -164,7 +189,7 @@ def _fill_counts(known: LabelledRows, found: dict[str, NDArray[Any]]) -> None:
 
 
 def _check_weights(table: Table, low: float, high: float) -> None:
-    value = nw.col("weight")
+    value = table.number("weight")
     if low <= 0:
         raise WeightError(table.columns["weight"], offenders(table, value <= 0, "weight"))
     if high > LARGEST:
