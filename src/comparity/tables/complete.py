@@ -23,6 +23,12 @@ ITEM_COLUMNS = (
     *("better", "worse", "winner", "loser", "left", "right", "model_a", "model_b"),
     *("chosen", "rejected", "preferred", "other"),
 )
+EVALUATOR_COLUMNS = (
+    *("evaluator", "judge", "worker", "annotator", "rater"),
+    *("performer", "completed_by", "user"),
+)
+"""Columns that say who judged where nobody named one, the first that is there."""
+
 OF_DROPPED_ITEMS = "an item that was dropped"
 
 
@@ -85,13 +91,10 @@ class Gaps:
 
     def _unnamed_columns(self, known: Collection[str]) -> list[str]:
         """Return columns of comparisons that are read though nobody named them."""
-        # Imported here because layouts are read through files, which know of gaps.
-        from comparity.tables.layouts import EVALUATORS
-
         pair = [name for name in ITEM_COLUMNS if name in known]
         if not self.item or self.item in known or len(pair) < 2:
             return []
-        return [*pair, *[name for name in EVALUATORS if name in known][:1]]
+        return [*pair, *[name for name in EVALUATOR_COLUMNS if name in known][:1]]
 
     def _filter(
         self, frame: Any, lacking: Mapping[str, nw.Expr], table: str, known: Collection[str]

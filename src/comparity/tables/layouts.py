@@ -33,6 +33,7 @@ from comparity.errors import (
     UnknownLayoutError,
 )
 from comparity.tables.columns import Table, check_columns, offenders, open_table
+from comparity.tables.complete import EVALUATOR_COLUMNS
 from comparity.tables.files import read_table
 from comparity.tables.frames import open_frame
 from comparity.tables.outcomes import (
@@ -71,10 +72,6 @@ LAYOUTS = (
     Layout("crowd", "left", "right", "label"),
     Layout("label studio", "text1", "text2", "pw"),
     Layout("label studio", "text1", "text2", "pairwise"),
-)
-EVALUATORS = (
-    *("evaluator", "judge", "worker", "annotator", "rater"),
-    *("performer", "completed_by", "user"),
 )
 OUTCOMES = (
     *("winner", "win", "won", "outcome", "result", "preference", "preferred", "pref", "choice"),
@@ -191,7 +188,7 @@ def to_comparisons(
     columns = {"first": named.first, "second": named.second}
     extra = {
         "winner": named.winner,
-        "evaluator": evaluator or next((name for name in EVALUATORS if name in known), None),
+        "evaluator": evaluator or next((name for name in EVALUATOR_COLUMNS if name in known), None),
         "tied": tied or ("tied" if named.winner is None and "tied" in known else None),
     }
     columns |= {ours: name for ours, name in extra.items() if name is not None}
