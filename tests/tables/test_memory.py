@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from comparity.errors import FileAccessError, OptionError
+from comparity.errors import FileAccessError, OptionError, UnreadableFileError
 from comparity.tables.file_parts import find_parts, join_parts
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, connection
@@ -89,6 +90,47 @@ def test_parts_are_read_one_after_the_other(tmp_path: Path) -> None:
     assert getattr(join_parts(whole.paths), "paths", ()) == whole.paths
     with pytest.raises(Exception, match="its columns are not those of"):
         read_table(join_parts([*whole.paths, tmp_path / "odd.csv"]))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_columns_of_parts_have_a_type_that_holds_all_of_them(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    queries = (
+        "select 1::bigint as score, 7::bigint as id",
+        # In another order, too.
+        "select '007' as id, 0.7::double as score",
+    )
+    paths = [tmp_path / f"part-{place}.parquet" for place in range(2)]
+    for path, query in zip(paths, queries, strict=True):
+        duckdb.sql(f"copy ({query}) to '{path}'")
+    found = collect_columns(read_table(join_parts([paths[place] for place in order])))
+    assert sorted(found["score"].tolist()) == [0.7, 1.0]
+    assert sorted(found["id"].tolist()) == ["007", "7"]
+
+
+def test_parts_of_text_may_have_their_columns_in_another_order(tmp_path: Path) -> None:
+    for name, text in (("a.csv", "id,n\n1,2\n"), ("b.csv", "n,id\n3,4\n")):
+        (tmp_path / name).write_text(text)
+    found = collect_columns(read_table(join_parts([tmp_path / "a.csv", tmp_path / "b.csv"])))
+    assert (found["id"].tolist(), found["n"].tolist()) == (["1", "4"], ["2", "3"])
+
+
+def test_a_pattern_may_fit_one_file_and_no_file_counts_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,n\n1,2\n")
+    one = find_parts(str(tmp_path / "*.csv"))
+    assert collect_columns(read_table(join_parts([one])))["n"].tolist() == ["2"]
+    with pytest.raises(FileAccessError, match="more than once"):
+        join_parts([one, tmp_path / "a.csv"])
+
+
+def test_a_broken_part_is_named(tmp_path: Path) -> None:
+    paths = [tmp_path / f"part-{place}.parquet" for place in range(3)]
+    for path in paths:
+        duckdb.sql(f"copy (select i as n from range(9) t(i)) to '{path}'")
+    paths[1].write_bytes(b"PAR1" + paths[1].read_bytes()[4:-12])
+    with pytest.raises(UnreadableFileError, match="part-1"):
+        collect_columns(read_table(join_parts(paths)))
 
 
 def test_parts_of_several_kinds_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
-from comparity.errors.spelling import ComparityError, Offenders, Option, list_names
+from comparity.errors.spelling import UNKNOWN_FILE, ComparityError, Offenders, Option, list_names
 
 
 class FileAccessError(ComparityError, OSError):
@@ -17,6 +17,7 @@ class FileAccessError(ComparityError, OSError):
             "write": "check the path, the permissions of its folder and the space on the disk; "
             "a file that was there before is as it was.",
             "make": "check the path and the permissions of the folder above it.",
+            "count twice": "name each file of a table once.",
         }
         super().__init__(f"cannot {doing} {path!r}.", found, hints[doing])
 
@@ -105,6 +106,8 @@ def _form(path: str) -> str:
         return ", UTF-8, and has one JSON object on every line, without a comma behind it"
     if name.endswith(".parquet"):
         return " and was written as Parquet"
+    if path == UNKNOWN_FILE:
+        return ""
     rows = "has as many cells in every row, and ends all lines alike"
     return f", UTF-8, begins with one header row, {rows}"
 

@@ -94,6 +94,9 @@ def _is_needed(text: str, place: int) -> bool:
     return bool(before) and unicodedata.category(before) in {"So", "Sk"}
 
 
+UNKNOWN_FILE = "the table"
+"""What is said of a file where none is known."""
+
 UNSAID = object()
 """The value of an option that a hint names without one."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob
@@ -59,6 +60,8 @@ def join_parts(parts: Sequence[str | os.PathLike[str]]) -> str | os.PathLike[str
     ------
     UnsupportedFileError
         Files of other kinds than CSV, TSV and Parquet, or of several kinds.
+    FileAccessError
+        One file is named twice.
     """
     if len(parts) == 1:
         return parts[0]
@@ -67,6 +70,10 @@ def join_parts(parts: Sequence[str | os.PathLike[str]]) -> str | os.PathLike[str
     odd = [path for path in paths if _ending_of(path) not in {kind} & {*IN_PARTS}]
     if odd:
         raise UnsupportedFileError(odd[0], "".join(Path(odd[0]).suffixes[-2:]), IN_PARTS)
+    for path, times in Counter(map(os.path.realpath, paths)).items():
+        if times > 1:
+            found = "it is named, or fits a pattern, more than once"
+            raise FileAccessError(path, found, doing="count twice")
     return FileParts(paths[0], paths)
 
 

@@ -99,12 +99,12 @@ def read_table(
         return path.read(there) if isinstance(path, CompleteFile) else there
     remote = allow_remote and _is_remote(name)
     parts: Sequence[str] = getattr(path, "paths", (name,))
-    with translate_duckdb(name if len(parts) == 1 else None):
+    with translate_duckdb(parts[0] if len(parts) == 1 else None):
         if len(parts) > 1:
             rows = _parts_relation(parts)
         else:
-            place = name if remote else local_file(name)
-            rows = _relation(place, name, remote=remote, typed=typed)
+            place = parts[0] if remote else local_file(parts[0])
+            rows = _relation(place, parts[0], remote=remote, typed=typed)
         relation = _strip_names(rows)
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
     return path.read(frame) if isinstance(path, CompleteFile) else frame
@@ -194,14 +194,16 @@ def _relation(source: str, name: str, *, remote: bool, typed: bool) -> Any:
 
 
 def _parts_relation(parts: Sequence[str]) -> Any:
-    """Read several files as one table; all have the columns of the first."""
+    """Read several files as one table; all have the columns of the first, in whatever order."""
     relations = [_relation(local_file(one), one, remote=False, typed=False) for one in parts]
+    columns = relations[0].columns
     for name, one in zip(parts, relations, strict=True):
-        if one.columns != relations[0].columns:
+        if {*one.columns} != {*columns}:
             raise UnreadableFileError(repr(name), f"its columns are not those of {parts[0]!r}")
-    if not parts[0].lower().endswith(".parquet"):
-        return reduce(lambda whole, one: whole.union(one), relations)
-    return _parquet_relation([local_file(one) for one in parts], parts[0])
+    if parts[0].lower().endswith(".parquet"):
+        return _parquet_relation([local_file(one) for one in parts], parts[0])
+    named = ", ".join(map(quote_name, columns))
+    return reduce(lambda whole, one: whole.union(one), [one.project(named) for one in relations])
 
 
 def _text_relation(source: str, name: str, choices: dict[str, Any], *, remote: bool) -> Any:
@@ -269,7 +271,9 @@ def _remote_header(reader: Any, source: str, choices: dict[str, Any]) -> list[st
 
 def _parquet_relation(source: str | list[str], name: str) -> Any:
     reader = connection()
-    rows = reader.read_parquet(source, **IGNORE_FOLDERS)
+    # By name, columns of several files get a type that holds them all, not that of the first file.
+    by_name = isinstance(source, list)
+    rows = reader.read_parquet(source, union_by_name=by_name, **IGNORE_FOLDERS)
     check_names(_parquet_names(reader, source), name)
     # Text of type JSON cannot be compared with other text.
     plain = [

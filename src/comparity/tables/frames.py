@@ -28,7 +28,7 @@ from comparity.errors import (
     UnsteadyQueryError,
     UnsupportedTableError,
 )
-from comparity.errors.spelling import list_names
+from comparity.errors.spelling import UNKNOWN_FILE, list_names
 from comparity.tables.spark import DISK_FULL, translate_spark
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ Columns = dict[str, NDArray[Any]]
 INTERRUPTED = "Query interrupted"
 
 # How DuckDB says which file broke while it was read.
-NAMED_FILE = re.compile(r"^\s*file ?= ?(.+)$|stream: (.+)$", re.MULTILINE)
+NAMED_FILE = re.compile(
+    r"^\s*file ?= ?(.+)$|stream: (.+)$|(?:file|File) [\"']([^\"']+)[\"']", re.MULTILINE
+)
 
 
 # How it says that there is no room for what does not fit into memory.
@@ -259,8 +261,8 @@ def translate_duckdb(name: str | None = None) -> Iterator[None]:
 
 def _file_named(name: str | None, reason: str) -> str:
     found = NAMED_FILE.search(reason)
-    told = name or (found and (found[1] or found[2]))
-    return repr(told) if told else "the table"
+    told = name or (found and next(filter(None, found.groups())))
+    return repr(told) if told else UNKNOWN_FILE
 
 
 def connection() -> Any:
