@@ -128,6 +128,22 @@ def test_counts_are_digits_of_a_number_where_they_have_room(
     assert [one is not None for one in found] == [has_room]
 
 
+@pytest.mark.parametrize("who", [{}, {"evaluator": "evaluator"}])
+def test_a_pair_may_be_judged_some_million_times(who: dict[str, str]) -> None:
+    # Its cube has more than 64 bits from 2.1 million judgments on.
+    home = duckdb.connect()
+    judged = home.sql(
+        """select if(i % 3 = 0, 'b', 'a') as better, if(i % 3 = 0, 'a', 'b') as worse, 'u' as
+        evaluator from range(3 * 2_100_000) t(i) union all select 'b', 'c', 'v'"""
+    )
+    items = home.sql(
+        "select * from (values ('a', 'f', 2), ('b', 'm', 1), ('c', 'f', 0)) t(item, sex, s)"
+    )
+    found = count_comparisons(judged, items, score="s", sensitive=["sex"], **who, may_sum=True)
+    cubes = found["sex"].moments.cubes
+    assert sorted(cubes.tolist()) == [1.0, pytest.approx(2.1e6**3), pytest.approx(4.2e6**3)]
+
+
 def test_rows_with_scores_and_groups_are_summed_alike() -> None:
     table = DUCKDB(wide_columns(*draw(2)))
     ids = {"better": "better", "worse": "worse"}

@@ -254,7 +254,11 @@ class _EngineJudgments:
         )
         sums = sided.group_by("low", "high", "forth", *shared).agg(nw.col("n", "m").sum())
         n, m = self._exact("n"), self._exact("m")
-        powers = {"nn": n * n, "nm": n * m, "mm": m * m, "nnn": n * n * n, "mmm": m * m * m}
+        # Two million judgments of one pair: their cube needs more than 64 bits.
+        cubes = {
+            name: nw.col(name[0]) * nw.col(name[0]) * nw.col(name[0]) for name in ("nnn", "mmm")
+        }
+        powers = {"nn": n * n, "nm": n * m, "mm": m * m, **cubes}
         found = collect_columns(
             sums.select("forth", **powers).group_by("forth").agg(nw.col(*powers).sum())
         )
