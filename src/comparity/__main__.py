@@ -9,6 +9,10 @@ import time
 from typing import NoReturn
 
 INTERRUPTED = 130
+ENDED = 128
+"""What shells add to the number of the signal that ended a program."""
+ENDINGS = ("SIGTERM", "SIGHUP")
+"""How schedulers, containers and terminals that are closed end a program."""
 PATIENCE = 2.0
 SHOW_CURSOR = "\x1b[?25h"
 
@@ -52,7 +56,7 @@ def _leave(status: int | str | None) -> NoReturn:
 
 
 def _watch_interruptions() -> None:
-    """Have a thread see every Ctrl-C at once.
+    """Have a thread see at once every Ctrl-C, and what else ends programs.
 
     Python itself sees it only between two steps of its own, and DuckDB may count for minutes
     without looking.
@@ -62,12 +66,22 @@ def _watch_interruptions() -> None:
     seen, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    for ending in (getattr(signal, name) for name in ENDINGS):
+        # A program that was started by nohup ignores the second.
+        if signal.getsignal(ending) is signal.SIG_DFL:
+            signal.signal(ending, _end)
     threading.Thread(target=_leave_late, args=(seen,), daemon=True).start()
 
 
+def _end(number: int, _: object) -> NoReturn:
+    """End as after Ctrl-C: what was written to be deleted is."""
+    sys.exit(ENDED + number)
+
+
 def _leave_late(seen: int) -> None:
-    """End the process where it does not end by itself soon after Ctrl-C."""
-    while os.read(seen, 1) != bytes([signal.SIGINT]):
+    """End the process where it does not end by itself soon after it was told to."""
+    # A server that ends by itself has put its own answer in place of ours.
+    while (number := os.read(seen, 1)[0]) != signal.SIGINT and signal.getsignal(number) != _end:
         pass
     time.sleep(PATIENCE)
     # What an engine spilled that does not look up would stay.
@@ -76,7 +90,7 @@ def _leave_late(seen: int) -> None:
         memory.remove_folders()
     if sys.stderr is not None and sys.stderr.isatty():
         os.write(sys.stderr.fileno(), SHOW_CURSOR.encode())
-    os._exit(INTERRUPTED)
+    os._exit(ENDED + number)
 
 
 if __name__ == "__main__":

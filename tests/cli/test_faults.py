@@ -232,6 +232,19 @@ def test_an_interruption_leaves_no_finding_no_traceback_and_no_file(
     assert os.listdir(decisions.parent) == [decisions.name]
 
 
+@pytest.mark.parametrize("place", ["DuckDB", "numba", "putting together"])
+@pytest.mark.parametrize("ending", ["SIGTERM", "SIGHUP"])
+def test_schedulers_end_a_command_like_an_interruption(
+    decisions: Path, place: str, ending: str
+) -> None:
+    code = PLACES[place].replace("signal.SIGINT", f"signal.{ending}")
+    done = interrupt(code, decisions)
+    # DuckDB does not say by which signal it was interrupted.
+    assert done.returncode in {128 + getattr(signal, ending), INTERRUPTED}, done.stderr
+    assert (done.stdout, done.stderr.strip()) == ("", "")
+    assert os.listdir(decisions.parent) == [decisions.name]
+
+
 def test_a_compressed_file_cut_off_is_bad_input_in_every_format(run: Run, tmp_path: Path) -> None:
     tasks = [{"data": {"a": n}, "annotations": []} for n in range(3000)]
     text = "y,p,sex\n" + "".join(f"{n % 2},{n % 3 % 2},{'fm'[n % 2]}\n" for n in range(30000))
