@@ -21,6 +21,7 @@ from comparity.pairwise.audit import audit_file, audit_frame
 from comparity.pairwise.result import PairwiseAccuracy
 from comparity.results.audit import Audit
 from comparity.results.result import read_result
+from comparity.tables import memory
 from comparity.tables.memory import MemoryLimits
 from tests.conftest import ENGINES
 
@@ -166,7 +167,7 @@ def test_single_items_are_counted_in_memory_or_refused(
         data["g"] = np.arange(len(data["y"])) % 50.0
     kept, known = both(data, **choice)
     assert np.array_equal(kept.matrix, known.matrix, equal_nan=True)
-    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=1))
+    few.setattr(memory, "current_limits", lambda: MemoryLimits(memory=1))
     with pytest.raises(OptionError, match="900 rows do not fit into memory"):
         both(data, **choice)
 

@@ -6,6 +6,9 @@ import duckdb
 import pytest
 
 from comparity.errors import FileAccessError, OptionError, UnreadableFileError
+from comparity.pairwise.audit import audit_parity_frame
+from comparity.separation.audit import audit_frame
+from comparity.tables import memory
 from comparity.tables.file_parts import find_parts, join_parts
 from comparity.tables.files import read_table
 from comparity.tables.frames import collect_columns, connection
@@ -138,3 +141,19 @@ def test_parts_of_several_kinds_are_refused(tmp_path: Path) -> None:
         join_parts([tmp_path / "a.csv", tmp_path / "b.parquet"])
     with pytest.raises(FileAccessError, match="no file fits"):
         find_parts(str(tmp_path / "*.csv"))
+
+
+def test_questions_about_single_rows_are_refused_where_these_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "current_limits", lambda: MemoryLimits(memory=1000))
+    rows = duckdb.sql(
+        """select i % 2 as y, i % 3 % 2 as p, if(i % 5 < 2, 'f', 'm') as g, i % 7 as who,
+        i / 3.0 as s from range(900) t(i)"""
+    )
+    columns = {"label": "y", "prediction": "p", "sensitive": ("g",)}
+    assert audit_frame(rows, **columns).n == 900
+    with pytest.raises(OptionError, match="900 rows do not fit into memory"):
+        audit_frame(rows, **columns, cluster=("who",))
+    with pytest.raises(OptionError, match="900 rows do not fit into memory"):
+        audit_parity_frame(rows, score="s", sensitive="g")

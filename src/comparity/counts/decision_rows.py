@@ -16,6 +16,7 @@ from comparity.counts.pairs import Cell, Sharing
 from comparity.errors import EmptyTableError, MissingValueError, OptionError
 from comparity.tables.columns import Table, check_columns, check_sensitive, open_table
 from comparity.tables.frames import collect_columns
+from comparity.tables.memory import check_room
 from comparity.tables.values import (
     Codes,
     as_array,
@@ -295,6 +296,8 @@ def read_decisions(
     columns = {"label": label, "prediction": prediction, **groups, **shared}
     table = open_table(frame, "decisions", columns)
     rows = table.frame
+    if clusters:
+        check_room(rows, "cluster", tuple(clusters), "no clusters")
     if threshold is not None:
         rows = rows.with_columns(cut_scores(table, "prediction", threshold))
     found = collect_columns(rows.group_by(*columns).agg(nw.len().alias("n")))

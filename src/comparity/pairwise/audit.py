@@ -35,7 +35,7 @@ from comparity.tables.columns import labelled_columns
 from comparity.tables.features import NAMES, LabelledItems, as_array, labelled_items, one_attribute
 from comparity.tables.files import read_table
 from comparity.tables.frames import n_rows, of_engine, stays_on_engine
-from comparity.tables.memory import current_limits
+from comparity.tables.memory import BYTES_PER_ROW, check_room, current_limits
 from comparity.tables.typing import Attributes, Column
 
 
@@ -178,9 +178,6 @@ def name_files(result: PairwiseAccuracy, *paths: str | Path) -> PairwiseAccuracy
 MOST_COLLECTED = 10**6
 """More rows of DuckDB or Spark stay there, and their engine counts pairs."""
 
-BYTES_PER_ROW = 400
-"""What a row takes that is counted in memory, with all copies of it."""
-
 
 def items_on_engine(frame: Any, form: PairwiseForm) -> EngineItems | None:
     """Return the checked items of a table that stays on its engine, or nothing.
@@ -200,13 +197,10 @@ def items_on_engine(frame: Any, form: PairwiseForm) -> EngineItems | None:
     rows = n_rows(opened)
     if rows <= MOST_COLLECTED:
         return None
-    fits = current_limits().holds(rows, BYTES_PER_ROW)
     if choice := _choice_for_memory(form):
-        if fits:
-            return None
-        name, found, other = choice
-        why = f"that looks at single items, and {rows:,} rows do not fit into memory"
-        raise OptionError(name, found, [other, "more memory", "a random sample of rows"], why)
+        check_room(opened, *choice)
+        return None
+    fits = current_limits().holds(rows, BYTES_PER_ROW)
     roles = {"label": form.label, "score": form.score, "group": form.sensitive}
     roles |= {"weight": form.weight} if form.weight else {}
     roles |= {"query": form.query} if form.query else {}
@@ -291,6 +285,9 @@ def audit_parity_frame(frame: Any, **choices: Any) -> Audit:
     form = ParityForm(**choices)
     roles = {"score": form.score, "sensitive": form.sensitive}
     roles |= {"queries": form.query} if form.query else {}
+    opened = of_engine(frame, "items")
+    if isinstance(opened, nw.LazyFrame):
+        check_room(opened, "parity", True, "labels")
     columns = labelled_columns(frame, list(roles.values()))
     items = labelled_items(
         None,

@@ -136,6 +136,31 @@ def current_limits() -> MemoryLimits:
     return _limits.get() or MemoryLimits(memory=machine_memory() // 2)
 
 
+BYTES_PER_ROW = 400
+"""What a row takes that is counted in memory, with all copies of it."""
+
+
+def check_room(frame: Any, option: str, chosen: object, instead: str) -> None:
+    """Raise an error where a choice brings all rows of an engine to memory, and these do not fit.
+
+    Parameters
+    ----------
+    frame : narwhals.LazyFrame
+    option : str
+        The choice that needs single rows.
+    chosen : object
+        What was chosen.
+    instead : str
+        What engines can do.
+    """
+    from comparity.tables.frames import n_rows, stays_on_engine
+
+    rows = n_rows(frame) if stays_on_engine(frame) else 0
+    if not current_limits().holds(rows, BYTES_PER_ROW):
+        why = f"that looks at single rows, and {rows:,} rows do not fit into memory"
+        raise OptionError(option, chosen, [instead, "more memory", "a random sample of rows"], why)
+
+
 @contextmanager
 def limit_memory(
     memory: int | str | None = None, spill: str | os.PathLike[str] | None = None
