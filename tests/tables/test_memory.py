@@ -80,6 +80,8 @@ def test_progress_is_told_in_rows_and_seconds() -> None:
     work.begin(4000)
     work.began -= 10
     assert work.words() == "25%, 100 rows/s, 30 s left"
+    work.last = 0.9  # of the pass before this one
+    assert work.words().endswith(" 0 s left")
     assert EngineProgress().words() == ""
 
 

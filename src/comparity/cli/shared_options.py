@@ -14,7 +14,7 @@ import click
 
 from comparity.cli.running import BadInput
 from comparity.tables.file_parts import find_parts, is_pattern, join_parts
-from comparity.tables.memory import current_limits, limit_memory
+from comparity.tables.memory import current_limits, limit_memory, watch_engine
 from comparity.tables.outputs import is_same_file
 from comparity.tables.spark import SparkTable, spark_session
 
@@ -211,8 +211,10 @@ def take_limits(given: dict[str, Any]) -> AbstractContextManager[object]:
     memory, spill = given.pop("memory", None), given.pop("spill", None)
     given.pop("glob", None)
     master = given.pop("spark", None)
+    if not master and (memory or spill):
+        return limit_memory(memory, spill)
     if not master:
-        return limit_memory(memory, spill) if memory or spill else nullcontext()
+        return watch_engine() if sys.stderr.isatty() else nullcontext()
     if memory or spill:
         raise click.UsageError("--memory and --spill are about this machine, not about --spark.")
     return spark_session(master)

@@ -38,6 +38,7 @@ from comparity.tables.frames import (
     write_in_this_thread,
 )
 from comparity.tables.json_records import relate_records
+from comparity.tables.memory import current_limits
 from comparity.tables.outputs import replace_file
 from comparity.tables.spark import SparkTable
 from comparity.tables.workbooks import WORKBOOKS, read_workbook
@@ -274,6 +275,9 @@ def _parquet_relation(source: str | list[str], name: str) -> Any:
     # By name, columns of several files get a type that holds them all, not that of the first file.
     by_name = isinstance(source, list)
     rows = reader.read_parquet(source, union_by_name=by_name, **IGNORE_FOLDERS)
+    work = current_limits().work
+    if work.connection is not None:  # somebody shows progress; how many rows there are is known
+        work.rows = max(work.rows, rows.aggregate("count(*)").fetchall()[0][0])
     check_names(_parquet_names(reader, source), name)
     # Text of type JSON cannot be compared with other text.
     plain = [

@@ -295,6 +295,14 @@ def _open_database(memory: str, folder: str) -> Any:
     return duckdb.connect(":memory:", config=settings)
 
 
+def watched_connection() -> Any:
+    """Return the connection of this thread, which then knows how far it is with a query."""
+    found = connection()
+    for setting in ("enable_progress_bar = true", "enable_progress_bar_print = false"):
+        found.execute(f"set {setting}")
+    return found
+
+
 @contextmanager
 def own_database(memory: int, folder: Path) -> Iterator[Any]:
     """Let this thread read files by a database of its own, which may write into a folder.
@@ -309,10 +317,8 @@ def own_database(memory: int, folder: Path) -> Iterator[Any]:
     before = getattr(_thread, "connection", None)
     database = _open_database(f"{memory}B", str(folder))
     _thread.connection = database.cursor()
-    for setting in ("enable_progress_bar = true", "enable_progress_bar_print = false"):
-        _thread.connection.execute(f"set {setting}")
     try:
-        yield _thread.connection
+        yield watched_connection()
     finally:
         _thread.connection.close()
         database.close()

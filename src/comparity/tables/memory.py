@@ -77,15 +77,18 @@ class EngineProgress:
         Rows that are read in one pass; 0 where nobody knows.
     began : float
         When the pass began.
+    last : float
+        The share of it that was done when somebody last asked.
     """
 
     connection: Any = None
     rows: int = 0
     began: float = field(default_factory=time.monotonic)
+    last: float = 0.0
 
     def begin(self, rows: int) -> None:
         """Begin a pass over some rows."""
-        self.rows, self.began = rows, time.monotonic()
+        self.rows, self.began, self.last = rows, time.monotonic(), 0.0
 
     def share(self) -> float | None:
         """Return the share of the pass that is done; nothing where the engine does not say."""
@@ -93,10 +96,13 @@ class EngineProgress:
         return None if told <= 0 else min(told / 100, 1.0)
 
     def words(self) -> str:
-        """Say how much is done, how fast, and how long the rest takes at that pace."""
+        """Say how much of a pass is done, how fast, and how long the rest takes at that pace."""
         share = self.share()
         if share is None:
             return ""
+        if share < self.last:  # of another pass
+            self.began = time.monotonic()
+        self.last = share
         seconds = max(time.monotonic() - self.began, 1e-3)
         left = seconds * (1 - share) / share
         pace = f" {self.rows * share / seconds:,.0f} rows/s," if self.rows else ""
@@ -159,6 +165,20 @@ def check_room(frame: Any, option: str, chosen: object, instead: str) -> None:
     if not current_limits().holds(rows, BYTES_PER_ROW):
         why = f"that looks at single rows, and {rows:,} rows do not fit into memory"
         raise OptionError(option, chosen, [instead, "more memory", "a random sample of rows"], why)
+
+
+@contextmanager
+def watch_engine() -> Iterator[MemoryLimits]:
+    """Let whoever shows progress see how far the engine of this thread is."""
+    from comparity.tables.frames import watched_connection
+
+    work = EngineProgress(watched_connection())
+    limits = MemoryLimits(memory=machine_memory() // 2, work=work)
+    token = _limits.set(limits)
+    try:
+        yield limits
+    finally:
+        _limits.reset(token)
 
 
 @contextmanager
