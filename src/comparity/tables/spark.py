@@ -59,6 +59,8 @@ TEXT_OPTIONS = {
     **{"enforceSchema": "false", "columnPruning": "false"},
 }
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+
 _session: ContextVar[Any] = ContextVar("spark session", default=None)
 
 
@@ -140,6 +142,9 @@ def _open_session(master: str, builder: Any) -> Any:
         if master.startswith("local"):
             # Spark would take whatever Python comes first on the path.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            if PARTITIONS not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+                # By default every step has 200 tasks, however few cores there are.
+                settings[PARTITIONS] = str(2 * (os.cpu_count() or 1))
         session = builder.master(master).appName("comparity").config(map=settings).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
         _await_executor(session, master)
