@@ -177,7 +177,7 @@ def tally_kinds(rows: nw.LazyFrame[Any]) -> dict[str, NDArray[np.int64]]:
         "unjudged": unjudged,
     }
     marked = rows.select(
-        "kind", "tied", **{name: one.cast(nw.Int32) for name, one in flags.items()}
+        "kind", "tied", **{name: one.cast(nw.Int64) for name, one in flags.items()}
     )
     grouped = marked.group_by("kind", "tied").agg(
         nw.len().alias("n"), *(nw.col(name).sum() for name in flags)

@@ -103,7 +103,7 @@ def count_rows(
         sums["same"] = table.text("better") == table.text("worse")
         sums["blank"] = table.blank("better") | table.blank("worse")
     # Sums by group are faster than the order of the scores as one more key.
-    numbers = {name: flag.cast(nw.Int32) for name, flag in sums.items()}
+    numbers = {name: flag.cast(nw.Int64) for name, flag in sums.items()}
     grouped = table.frame.select(**keys, **numbers).group_by(*keys)
     found = collect_columns(
         grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums))
