@@ -128,6 +128,39 @@ def test_agreement_by_pair_does_not_depend_on_how_pairs_are_listed() -> None:
     assert found == again
 
 
+def test_without_seats_a_truth_in_one_place_is_no_constant_verdict() -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    # Reward models: the chosen answer stands first in every row, and gets the higher score in 17 of
+    # 20; without seats every row counts in either direction.
+    won = [1] * 17 + [-1] * 3
+    rows = [
+        {"prompt": f"q{k}", "chosen": f"yes {k}", "rejected": f"no {k}"}
+        | {"score_chosen": float(one), "score_rejected": 0.0}
+        for k, one in enumerate(won)
+    ]
+    found = {one.ties: one for one in compare_judges(read_logs(rows)[0])}
+    turned = [-one for one in won]
+    expected = sklearn.cohen_kappa_score([*won, *turned], [1] * 20 + [-1] * 20)
+    assert expected == pytest.approx(0.7)
+    for one in found.values():
+        assert (one.matched, one.raw.hits, one.raw.trials) == ("same pair", 17, 20)
+        assert one.kappa.value == pytest.approx(expected)
+        assert one.ac1.value == pytest.approx(expected)
+
+
+def test_with_seats_the_truth_is_compared_as_shown() -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    said, truth = ["A>B", "B>A", "A>B", "A>B"], ["A>B", "A>B", "B>A", "A>B"]
+    rows = [
+        {"pair_id": f"p{k}", "response_A": f"a {k}", "response_B": f"b {k}", "label": right}
+        | {"judgments": [{"decision": one}]}
+        for k, (one, right) in enumerate(zip(said, truth, strict=True))
+    ]
+    found = compare_judges(read_logs(rows)[0])[0]
+    assert found.matched == "same seats"
+    assert found.kappa.value == pytest.approx(sklearn.cohen_kappa_score(said, truth))
+
+
 def test_judges_are_compared_with_each_vote_and_with_the_majority() -> None:
     said = [("expert_1", 1, 1), ("expert_2", 1, 1), ("expert_3", 1, -1), ("llm", 1, 1)]
     said += [("expert_1", 2, 1), ("expert_2", 2, -1), ("llm", 2, -1)]

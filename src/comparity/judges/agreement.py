@@ -17,8 +17,8 @@ from leaving out one prompt at a time (the jackknife) with Student's quantiles, 
 prompt may depend on each other in any way.
 
 Where both judges saw the answers in the same seats, verdicts are first and second *as shown*. Where
-they are matched by the two answers alone there is no first one: each entry counts half in either
-direction.
+they are matched by the two answers alone, or compared with a truth in a log without seats, there is
+no first one: each entry counts half in either direction.
 
 *Correcting by people.* Win rates as people see them come from many judgments of a judge and few of
 people. A unit is a pair of answers. What people said of it is their mean vote for an answerer (a
@@ -252,7 +252,9 @@ def _all_tables(log: JudgeLog) -> Iterator[tuple[tuple[str, str], str, Tables]]:
     if (log.gold != NO_VERDICT).any():
         for code in judges:
             own = log.take(log.judge == code)
-            yield (log.judges[code], GOLD), "same seats", gold_tables(own)
+            # A truth that is always in one place is no constant verdict where there are no seats.
+            matched = "same seats" if own.seated.all() else "same pair"
+            yield (log.judges[code], GOLD), matched, gold_tables(own)
     if len(judges) > MOST_JUDGES:
         return
     rows = {code: log.judge == code for code in judges}
