@@ -249,6 +249,29 @@ def test_a_judge_whom_the_log_does_not_name_is_found_in_the_path(tmp_path: Path)
     assert read_logs(logs[:1], judge="mine")[0].judges == ("mine",)
 
 
+def test_judges_of_judgebench_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    # run_judge.py writes the prompt's name into records, and the model into the file's name.
+    named = "dataset=judgebench,response_model={},judge_name=arena_hard,judge_model={}.jsonl"
+    (row,) = SAMPLES["judgebench"]
+    logs = [
+        write_lines(tmp_path / named.format(answerer, judge), [row | {"pair_id": answerer + judge}])
+        for answerer, judge in (("m", "llama-3.1-8B"), ("m", "o1-mini"), ("n", "o1-mini"))
+    ]
+    assert read_logs(logs)[0].judges == ("llama-3.1-8B (arena_hard)", "o1-mini (arena_hard)")
+    assert read_logs(logs[:1])[0].judges == ("llama-3.1-8B (arena_hard)",)
+    assert read_logs(logs[:2], judge="mine")[0].judges == ("mine",)
+    renamed = [
+        write_lines(tmp_path / f"{one}.jsonl", [row | {"pair_id": one}]) for one in ("a", "b")
+    ]
+    assert read_logs(renamed)[0].judges == ("a (arena_hard)", "b (arena_hard)")
+    # Judgments of chat models name the model, too.
+    game = {"judgment": {"judge_model": "o1"}, "decision": "A>B"}
+    told = write_lines(tmp_path / "c.jsonl", [row | {"judgments": [game, None]}])
+    log, _ = read_logs(told)
+    assert log.judges == ("o1 (arena_hard)",)
+    assert [REASONS[code] for code in log.reason if code >= 0] == ["error"]
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "json", "jsonl.gz", "csv", "tsv", "parquet"])
 def test_the_form_of_the_file_does_not_matter(ending: str, tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")

@@ -108,7 +108,8 @@ def read_logs(
     records: dict[str, int] = {}
     files: dict[str, list[str]] = {}
     for name, reader, rows in opened:
-        source = Source(path=name, judge=judge or called[name], model=called[name], **facts)
+        named = {"judge": judge or called[name], "is_judge_given": bool(judge)}
+        source = Source(path=name, model=called[name], **named, **facts)
         files.setdefault(reader.name, []).append(name)
         records[reader.name] = records.get(reader.name, 0) + _read_rows(
             rows, reader, source, builder

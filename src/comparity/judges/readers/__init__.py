@@ -136,6 +136,8 @@ class Source:
     path : str
     judge : str
         Who judged, where the records do not say.
+    is_judge_given : bool
+        Whether the user said so; otherwise it is the part of the path in which files differ.
     model : str
         Who answered, where the records do not say.
     baseline : str
@@ -150,6 +152,7 @@ class Source:
 
     path: str
     judge: str = ""
+    is_judge_given: bool = False
     model: str = ""
     baseline: str = "baseline"
     columns: Mapping[str, str] | None = None

@@ -20,11 +20,13 @@ format                what is read
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from comparity.judges.readers import (
     EMPTY,
+    ERROR,
     FIRST,
     NO_VERDICT,
     SECOND,
@@ -48,6 +50,8 @@ from comparity.judges.readers import (
     verdict_of,
 )
 
+# Files are called dataset=...,response_model=...,judge_name=...,judge_model=....jsonl.
+MODEL_OF_FILE = re.compile(r"judge_model=(.+?)(?:,|\.jsonl?(?:\.gz)?$|$)")
 DECISIONS = {"A>B": FIRST, "B>A": SECOND, "A=B": TIE, "B=A": TIE}
 OUTPUTS = {"1": FIRST, "2": SECOND, "tie": TIE}
 ORDERS = {"swap = False": False, "swap = True": True}
@@ -65,22 +69,36 @@ def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
     names = name_of_text("response_A", texts[0]), name_of_text("response_B", texts[1])
     gold = verdict_of(text_of(record, "label"), DECISIONS, "label")
     question = optional_text(record, "question")
-    for place, judged in enumerate(list_of(record, "judgments")):
-        decision = judged.get("decision") if isinstance(judged, dict) else None
+    games = [one if isinstance(one, dict) else {} for one in list_of(record, "judgments")]
+    for place, judged in enumerate(games):
+        decision = judged.get("decision")
         way = -1 if place % 2 else 1
         yield Judgment(
-            judge=optional_text(record, "judge_name", "judge") or source.judge,
+            judge=_name_judge(record, games, source),
             prompt=optional_text(record, "pair_id", "original_id") or digest(question),
             first=in_order(names, way)[0],
             second=in_order(names, way)[1],
             verdict=NO_VERDICT if decision is None else verdict_of(decision, DECISIONS, "decision"),
-            reason=UNPARSED if decision is None else "",
+            # The tool writes null where the judge could not be asked.
+            reason=(UNPARSED if judged else ERROR) if decision is None else "",
             gold=gold if way > 0 else flip(gold),
             category=optional_text(record, "source"),
             texts=in_order(texts, way),
             run=str(place // 2 or ""),
             question=question or None,
         )
+
+
+def _name_judge(record: Record, games: Sequence[Record], source: Source) -> str:
+    """Return the model that judged, and its prompt, which is all that a record names."""
+    if source.is_judge_given:
+        return source.judge
+    named = MODEL_OF_FILE.search(PurePath(source.path).name)
+    told = (one.get("judgment") for one in games)
+    models = (optional_text(one, "judge_model") for one in told if isinstance(one, dict))
+    model = named[1] if named else next(filter(None, models), source.judge)
+    prompt = optional_text(record, "judge_name", "judge")
+    return f"{model} ({prompt})" if prompt else model
 
 
 def read_llmbar(record: Record, source: Source) -> Iterator[Judgment]:
