@@ -20,8 +20,10 @@ from comparity.errors import (
 )
 from comparity.judges.audit import audit_files, audit_judges
 from comparity.judges.log import SAME_ANSWERER, SAME_RECORD
+from comparity.judges.readers import NO_VERDICT
 from comparity.judges.reading import read_logs
 from tests.judges.samples import (
+    ARENA,
     ARENA_HARD,
     LLMBAR,
     MT_BENCH_ANSWERS,
@@ -191,6 +193,41 @@ def test_an_empty_result_is_an_error_unless_it_may_be_left_out() -> None:
     with pytest.raises(LogRowError, match="empty"):
         audit_judges(rows)
     assert audit_judges(rows, drop_missing=True).omitted == {"no result": 1}
+
+
+@pytest.mark.parametrize(
+    ("form", "change"),
+    [
+        ("alpaca eval", {"preference": None}),
+        ("arena", {"winner": None}),
+        ("arena judges", {"judge_pick": None, "human_winner": None}),
+        ("arena-hard", {"games": [{"score": None}, {"score": "A>B"}]}),
+        ("chosen, rejected", {"score_chosen": None}),
+        ("judgebench", {"judgments": [{"decision": None}, None]}),
+        ("llmbar", {"label": None}),
+        ("mt-bench scores", {"score": None}),
+        ("pandalm", {"annotator1": None}),
+        ("table", {"winner": None}),
+    ],
+)
+def test_nan_is_as_missing_as_none(form: str, change: dict[str, Any], tmp_path: Path) -> None:
+    logs = []
+    for missing in ("null", "NaN"):
+        last = SAMPLES[form][0] | json.loads(json.dumps(change).replace("null", missing))
+        path = write(tmp_path / "log.json", json.dumps([*SAMPLES[form], last]))
+        logs.append(read_logs(path, drop_missing=True)[0])
+    assert "NaN" in path.read_text(encoding="utf-8")
+    for column in ("verdict", "gold", "reason", "judge"):
+        assert getattr(logs[0], column).tolist() == getattr(logs[1], column).tolist()
+    assert (logs[0].judges, logs[0].omitted) == (logs[1].judges, logs[1].omitted)
+
+
+def test_what_a_frame_does_not_hold_is_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [*ARENA, ARENA[1] | {"question_id": "x3", "winner": float("nan"), "judge": None}]
+    log, _ = read_logs(pandas.DataFrame(rows).drop(columns=["conversation_a", "conversation_b"]))
+    assert log.verdict.tolist() == [1, 0, NO_VERDICT]
+    assert log.judges == ("arena_user_1", "arena_user_2", "people")
 
 
 @pytest.mark.parametrize("content", ["", "[]", "3", '["a"]', '{"a": ', "[[1]]", "null"])

@@ -30,13 +30,15 @@ from comparity.judges.readers import (
     known_readers,
 )
 from comparity.tables.files import file_sha256, local_file, read_table
-from comparity.tables.frames import is_frame, of_engine, translate_duckdb
+from comparity.tables.frames import is_frame, is_missing, of_engine, translate_duckdb
 from comparity.tables.json_records import parse_documents
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 INSPECT_ENDING = ".eval"
 # Names that say nothing of who judged.
 IN_MEMORY = "records"
+# Values that are never missing, looked at first for speed.
+FULL = {str, int, bool}
 PLAIN_NAMES = {"result", "results", "annotations", "output", "outputs", "judgments", "log", "data"}
 
 
@@ -122,7 +124,22 @@ def read_logs(
 
 
 def _tables_of(logs: Any) -> dict[str, Iterator[Any]]:
-    """Return the records of each log by its name."""
+    """Return the records of each log by its name; where a value is missing, it is None."""
+    return {name: map(_with_none, rows) for name, rows in _raw_tables_of(logs).items()}
+
+
+def _with_none(value: Any) -> Any:
+    """Return a record with None for NaN, NA and NaT, by which frames and JSON say the same."""
+    if type(value) in FULL:
+        return value
+    if isinstance(value, Mapping):
+        return {name: _with_none(cell) for name, cell in value.items()}
+    if isinstance(value, list):
+        return [_with_none(cell) for cell in value]
+    return None if is_missing(value) else value
+
+
+def _raw_tables_of(logs: Any) -> dict[str, Iterator[Any]]:
     frame = of_engine(logs, "judgments")
     if is_frame(frame):
         return {IN_MEMORY: iter(frame.lazy().collect().iter_rows(named=True))}
