@@ -110,8 +110,10 @@ def read_logs(
     records: dict[str, int] = {}
     files: dict[str, list[str]] = {}
     for name, reader, rows in opened:
-        named = {"judge": judge or called[name], "is_judge_given": bool(judge)}
-        source = Source(path=name, model=called[name], **named, **facts)
+        who = judge or called[name]
+        source = Source(
+            path=name, judge=who, is_judge_given=bool(judge), model=called[name], **facts
+        )
         files.setdefault(reader.name, []).append(name)
         records[reader.name] = records.get(reader.name, 0) + _read_rows(
             rows, reader, source, builder
