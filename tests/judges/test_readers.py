@@ -224,6 +224,25 @@ def test_lm_eval_samples_of_two_models_are_compared(tmp_path: Path) -> None:
     assert log.prompts == ("colours 0",)
 
 
+def test_filters_of_lm_eval_are_judges_of_their_own(tmp_path: Path) -> None:
+    logs = []
+    for model, right in (("m", (0.0, 1.0)), ("n", (1.0, 1.0))):
+        path = tmp_path / model / "samples_sums_2026-01-01.jsonl"
+        path.parent.mkdir()
+        row = {name: cell for name, cell in LM_EVAL[0].items() if name != "judge_score"}
+        row |= {"metrics": ["exact_match"], "resps": [["It is 72, I think."]]}
+        taken = (("strict-match", "[invalid]"), ("flexible-extract", "72"))
+        rows = [
+            row | {"filter": how, "filtered_resps": [answer], "exact_match": score}
+            for (how, answer), score in zip(taken, right, strict=True)
+        ]
+        logs.append(write_lines(path, rows))
+    log, _ = read_logs(logs)
+    assert log.judges == ("exact_match, strict-match", "exact_match, flexible-extract")
+    assert log.verdict.tolist() == [SECOND, TIE]
+    assert (len(log.scores), log.omitted, log.several_texts) == (4, {}, {})
+
+
 def test_an_inspect_archive_is_read_as_its_json(tmp_path: Path) -> None:
     logs = []
     for number, whole in enumerate(INSPECT):

@@ -13,7 +13,8 @@ format                 what is read
 ``promptfoo table``    its CSV: a cell for each prompt and provider, scored by all assertions
                        together; which of these a model decided is not in the file
 ``deepeval``           ``metricsData`` of each test case
-``lm-eval``            samples with the metrics of each document
+``lm-eval``            samples with the metrics of each document; a filter other than "none" is part
+                       of the judge's name
 ``mt-bench scores``    FastChat's single answers, 1 to 10; -1 is a failure
 =====================  =======================================================================
 """
@@ -198,7 +199,10 @@ def read_lm_eval(record: Record, source: Source) -> Iterator[Score]:
     """Yield the metrics of one document."""
     named = record.get("metrics")
     metrics = named if isinstance(named, list) else [n for n in record if n not in DOCUMENT]
-    answers = record.get("filtered_resps") or record.get("resps")
+    # One document has a record for each filter, which takes something else out of one response.
+    how = optional_text(record, "filter")
+    suffix = f", {how}" if how not in ("", "none") else ""
+    answers = record.get("resps") or record.get("filtered_resps")
     while isinstance(answers, list) and answers:
         answers = answers[0]
     for metric in metrics:
@@ -206,7 +210,7 @@ def read_lm_eval(record: Record, source: Source) -> Iterator[Score]:
         if math.isnan(number):
             continue
         yield Score(
-            judge=str(metric),
+            judge=f"{metric}{suffix}",
             prompt=f"{TASK.sub('', source.path)} {text_of(record, 'doc_id')}".strip(),
             answerer=source.model,
             score=number,
