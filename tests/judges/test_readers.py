@@ -169,6 +169,33 @@ def test_reasons_of_missing_verdicts_are_kept() -> None:
     }
 
 
+SORRY = "I'm sorry, but I cannot compare these answers."
+REFUSALS: dict[str, dict[str, Any]] = {
+    "alpaca eval": {"preference": None, "raw_completion": SORRY},
+    "arena-hard": {"games": [{"score": None, "judgment": SORRY}]},
+    "judgebench": {"judgments": [{"decision": None, "judgment": {"response": SORRY}}]},
+    "llmbar": {"results": [{"swap = False": {"winner": None, "completion": [SORRY, "stop"]}}]},
+    "mt-bench orders": {"winner_ab": "error", "judgment_ab": SORRY},
+    "mt-bench pairs": {"g1_winner": "error", "g1_judgment": SORRY},
+    "position bias": {"some-judge": SORRY},
+}
+
+
+@pytest.mark.parametrize("form", REFUSALS)
+def test_a_judge_who_refuses_is_not_misread(form: str) -> None:
+    log, (reading,) = read_logs([SAMPLES[form][0] | REFUSALS[form]])
+    assert log.verdict[0] == NO_VERDICT
+    assert reading.missing == {"refused": 1}
+
+
+def test_refusals_to_score_are_counted_as_such() -> None:
+    said = {"results": [{"score_1": ["5", "stop"], "score_2": [SORRY, "stop"]}]}
+    log, _ = read_logs([LLMBAR[1] | said])
+    assert [REASONS[code] for code in log.reason] == ["refused"]
+    score = SAMPLES["mt-bench scores"][2] | {"judgment": SORRY}
+    assert [one.reason for one in read_logs([score])[0].scores] == ["refused"]
+
+
 def test_collapsed_orders_have_no_seats() -> None:
     log, _ = read_logs(MT_BENCH_VOTES)
     assert log.people == ("expert_1", "expert_2")

@@ -324,6 +324,26 @@ REFUSAL = re.compile(
 OPENING = 80
 
 
+def is_refusal(text: str) -> bool:
+    """Say whether a text begins as a refusal."""
+    return bool(REFUSAL.match(text[:OPENING].strip()))
+
+
+def why_missing(said: Any) -> str:
+    """Return why a judge's words hold no verdict: one of :data:`REASONS`.
+
+    Examples
+    --------
+    >>> why_missing("I'm sorry, but I cannot judge this."), why_missing("Both."), why_missing("")
+    ('refused', 'unparsed', 'empty')
+    """
+    if not isinstance(said, str):
+        return UNPARSED
+    if not said.strip():
+        return EMPTY
+    return REFUSED if is_refusal(said) else UNPARSED
+
+
 def measure(text: str) -> tuple[float, ...]:
     r"""Return the features of a text.
 
@@ -340,5 +360,5 @@ def measure(text: str) -> tuple[float, ...]:
         float(len(LISTED.findall(lines))),
         float(len(BOLD.findall(text))),
         float(text.count("```") // 2),
-        float(bool(REFUSAL.match(text[:OPENING].strip()))),
+        float(is_refusal(text)),
     )

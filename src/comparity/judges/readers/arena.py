@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from comparity.judges.readers import (
-    EMPTY,
     ERROR,
     FIRST,
     NO_VERDICT,
@@ -40,6 +39,7 @@ from comparity.judges.readers import (
     optional_text,
     text_of,
     verdict_of,
+    why_missing,
 )
 
 WINNERS = {
@@ -209,8 +209,7 @@ def read_game(game: Any) -> tuple[int, str, float]:
         return NO_VERDICT, ERROR, 0.0
     score = game.get("score")
     if score is None:
-        judgment = game.get("judgment")
-        return NO_VERDICT, UNPARSED if judgment or judgment is None else EMPTY, 0.0
+        return NO_VERDICT, why_missing(game.get("judgment")), 0.0
     if score not in GRADES:
         raise RowFault(f"'score' is {str(score)[:40]!r}, none of {', '.join(map(repr, GRADES))}")
     verdict, strength = GRADES[score]

@@ -25,13 +25,11 @@ from pathlib import PurePath
 from typing import Any
 
 from comparity.judges.readers import (
-    EMPTY,
     ERROR,
     FIRST,
     NO_VERDICT,
     SECOND,
     TIE,
-    UNPARSED,
     Judgment,
     Reader,
     Record,
@@ -48,6 +46,7 @@ from comparity.judges.readers import (
     optional_text,
     text_of,
     verdict_of,
+    why_missing,
 )
 
 # Files are called dataset=...,response_model=...,judge_name=...,judge_model=....jsonl.
@@ -79,14 +78,21 @@ def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
             first=in_order(names, way)[0],
             second=in_order(names, way)[1],
             verdict=NO_VERDICT if decision is None else verdict_of(decision, DECISIONS, "decision"),
-            # The tool writes null where the judge could not be asked.
-            reason=(UNPARSED if judged else ERROR) if decision is None else "",
+            reason=_why_undecided(judged) if decision is None else "",
             gold=gold if way > 0 else flip(gold),
             category=optional_text(record, "source"),
             texts=in_order(texts, way),
             run=str(place // 2 or ""),
             question=question or None,
         )
+
+
+def _why_undecided(judged: Record) -> str:
+    """Return why there is no decision; the tool writes null where the judge could not be asked."""
+    told = judged.get("judgment")
+    return (
+        why_missing(told.get("response") if isinstance(told, dict) else told) if judged else ERROR
+    )
 
 
 def _name_judge(record: Record, games: Sequence[Record], source: Source) -> str:
@@ -119,24 +125,31 @@ def read_llmbar(record: Record, source: Source) -> Iterator[Judgment]:
     for place, result in enumerate(list_of(record, "results")):
         run = str(place or "")
         if has(result, "score_1", "score_2"):
-            verdict = _compare(result["score_1"], result["score_2"])
-            yield both._replace(verdict=verdict, run=run, is_seated=False)
+            yield both._replace(**_compare(result), run=run, is_seated=False)
             continue
         for order, swapped in ORDERS.items():
             if order not in result:
                 continue
-            won = result[order].get("winner") if isinstance(result[order], dict) else None
+            game = result[order] if isinstance(result[order], dict) else {}
+            won = game.get("winner")
             verdict = NO_VERDICT if won is None else verdict_of(won, OUTPUTS, "winner")
-            shown = both._replace(verdict=verdict, run=run)
+            reason = why_missing(_text(game.get("completion"))) if won is None else ""
+            shown = both._replace(verdict=verdict, reason=reason, run=run)
             yield exchange_seats(shown) if swapped else shown
 
 
-def _compare(one: Any, two: Any) -> int:
-    """Return which of two scores is larger; LLMBar keeps each with why the model stopped."""
-    scores = [number_of(s[0] if isinstance(s, list | tuple) and s else s) for s in (one, two)]
-    if scores[0] != scores[0] or scores[1] != scores[1]:
-        return NO_VERDICT
-    return (scores[0] > scores[1]) - (scores[0] < scores[1])
+def _compare(result: Record) -> dict[str, Any]:
+    """Return which of two scores is larger, or why that is not known."""
+    said = [_text(result[name]) for name in ("score_1", "score_2")]
+    one, two = map(number_of, said)
+    if one == one and two == two:
+        return {"verdict": (one > two) - (one < two)}
+    return {"reason": why_missing(said[0] if one != one else said[1])}
+
+
+def _text(said: Any) -> Any:
+    """Return what LLMBar keeps of a judge's words, beside why the model stopped."""
+    return said[0] if isinstance(said, list | tuple) and said else said
 
 
 def read_tagged(record: Record, _: Source) -> Iterator[Judgment]:
@@ -155,7 +168,7 @@ def read_tagged(record: Record, _: Source) -> Iterator[Judgment]:
         first=text_of(record, "A"),
         second=text_of(record, "B"),
         verdict=TAGS[tags[-1]] if tags else NO_VERDICT,
-        reason="" if tags else UNPARSED if said else EMPTY,
+        reason="" if tags else why_missing(said),
         category=optional_text(record, "task"),
         texts=(sides[0], sides[1]),
         question=optional_text(record, "question_1"),

@@ -44,7 +44,7 @@ from comparity.judges.readers import (
     spell,
     text_of,
 )
-from comparity.judges.readers.mt_bench import FAILED, judge_and_prompt
+from comparity.judges.readers.mt_bench import judge_and_prompt, why_failed
 
 # Inspect writes correct, partial and incorrect by letters, and N for no answer.
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -223,13 +223,12 @@ def read_single(record: Record, source: Source) -> Iterator[Score]:
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
     number = number_of(record.get("score"))
     failed = math.isnan(number) or number < 0
-    reason = ERROR if record.get("judgment") == FAILED else UNPARSED
     yield Score(
         judge=judge,
         prompt=text_of(record, "question_id"),
         answerer=text_of(record, "model"),
         score=math.nan if failed else number,
-        reason=reason if failed else "",
+        reason=why_failed(record.get("judgment")) if failed else "",
         turn=optional_text(record, "turn"),
         category=variant,
     )

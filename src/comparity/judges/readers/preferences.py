@@ -48,6 +48,7 @@ from comparity.judges.readers import (
     optional_text,
     text_of,
     verdict_of,
+    why_missing,
 )
 
 ANNOTATED = {"1": FIRST, "2": SECOND, "0": TIE, "tie": TIE}
@@ -80,7 +81,7 @@ def read_alpaca(record: Record, source: Source) -> Iterator[Entry]:
         first=text_of(record, f"generator_{2 if way < 0 else 1}"),
         second=text_of(record, f"generator_{1 if way < 0 else 2}"),
         verdict=verdict if way > 0 else flip(verdict),
-        reason=UNPARSED if missing else "",
+        reason=why_missing(record.get("raw_completion")) if missing else "",
         strength=math.nan if missing else 2 * abs(number - 1.5),
         category=optional_text(record, "dataset"),
         texts=in_order((text_of(record, "output_1"), text_of(record, "output_2")), way),
