@@ -83,7 +83,7 @@ class Judgment(NamedTuple):
 
 
 class Score(NamedTuple):
-    """One answer that was judged alone."""
+    """One answer that was judged alone; `is_grade`: from 0, wrong, to 1, right, by its format."""
 
     judge: str
     prompt: str
@@ -95,6 +95,7 @@ class Score(NamedTuple):
     category: str = ""
     text: str | None = None
     question: str | None = None
+    is_grade: bool = False
 
 
 class AnswerText(NamedTuple):

@@ -79,8 +79,8 @@ def read_inspect(record: Record, _: Source) -> Iterator[Score]:
         scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
         for scorer, score in scores.items():
             value = score.get("value") if isinstance(score, Mapping) else score
-            number = GRADES.get(value, math.nan) if isinstance(value, str) else number_of(value)
-            number = number if not math.isnan(number) else number_of(value)
+            grade = GRADES.get(value) if isinstance(value, str) else None
+            number = number_of(value) if grade is None else grade
             yield Score(
                 judge=scorer,
                 prompt=f"{optional_text(facts, 'task')} {spell(sample.get('id'))}".strip(),
@@ -90,6 +90,7 @@ def read_inspect(record: Record, _: Source) -> Iterator[Score]:
                 run=_repetition(sample.get("epoch")),
                 text=_plain_text(said),
                 question=question,
+                is_grade=grade is not None or isinstance(value, bool),
             )
 
 
@@ -136,6 +137,7 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score | Omission]:
                 reason=UNPARSED if math.isnan(number) else "",
                 text=said if isinstance(said, str) else None,
                 question=shown if isinstance(shown, str) else None,
+                is_grade=True,
             )
 
 
@@ -167,6 +169,7 @@ def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission
             score=math.nan if failed else float(found["score"]),
             reason=ERROR if failed else "",
             text=found["output"],
+            is_grade=True,
         )
 
 
@@ -192,6 +195,7 @@ def read_deepeval(record: Record, source: Source) -> Iterator[Score]:
                 reason=(ERROR if metric.get("error") else UNPARSED) if math.isnan(number) else "",
                 text=_plain_text(case.get("actualOutput")),
                 question=question,
+                is_grade=True,
             )
 
 
