@@ -80,6 +80,18 @@ class UnknownJudgeError(ComparityError, LookupError):
         )
 
 
+class JudgeInTwoGroupsError(ComparityError, ValueError):
+    """A table of judges that puts one of them in two groups."""
+
+    def __init__(self, judge: str, by: str, groups: Mapping[int, str]) -> None:
+        rows = " and ".join(f"{group!r} in data row {row:,}" for row, group in groups.items())
+        super().__init__(
+            f"each judge has one {by!r} in the table of judges.",
+            f"judge {visible(judge)} has {rows}",
+            "mend or delete one of these rows.",
+        )
+
+
 class FewJudgesError(ComparityError, ValueError):
     """Groups of judges that are too small to stand for others like them."""
 
