@@ -26,6 +26,9 @@ UNPARSED, REFUSED, ERROR, EMPTY = "unparsed", "refused", "error", "empty"
 REASONS = (UNPARSED, REFUSED, ERROR, EMPTY)
 """Why there is no verdict."""
 
+CROWD = "people"
+"""The judge of votes whose voters a log does not tell apart: an unknown number of people."""
+
 ONE_ORDER, SAME_IN_BOTH, OTHER_IN_BOTH = 0, 1, 2
 """Whether a row is one presentation, or both orders in one, with the same verdict or another."""
 

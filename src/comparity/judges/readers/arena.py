@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from comparity.judges.readers import (
+    CROWD,
     ERROR,
     FIRST,
     NO_VERDICT,
@@ -53,7 +54,6 @@ WINNERS = {
 PICKS = {"A": FIRST, "B": SECOND, "C": TIE, "tie": TIE}
 ONE_HOT = {"winner_model_a": FIRST, "winner_model_b": SECOND, "winner_tie": TIE}
 IDS = ("question_id", "id", "conversation_id", "prompt_id")
-PEOPLE = "people"
 # These files are called by both models, and then by the judge.
 AFTER_MODELS = re.compile(r"^.*_vs_.*_")
 GRADES = {
@@ -84,7 +84,7 @@ def read_battle(record: Record, _: Source) -> Iterator[Judgment]:
     texts = answer_text(record, "a", 1), answer_text(record, "b", 1)
     judge = optional_text(record, "judge", "user", "voter")
     yield Judgment(
-        judge=judge or PEOPLE,
+        judge=judge or CROWD,
         prompt=text_of(record, *IDS),
         first=text_of(record, "model_a"),
         second=text_of(record, "model_b"),
@@ -123,7 +123,7 @@ def read_one_hot(record: Record, _: Source) -> Iterator[Judgment]:
         raise RowFault("more than one of winner_model_a, winner_model_b and winner_tie is 1")
     texts = [_last_of_list(record.get(f"response_{side}")) for side in "ab"]
     yield Judgment(
-        judge=PEOPLE,
+        judge=CROWD,
         prompt=text_of(record, *IDS),
         first=text_of(record, "model_a"),
         second=text_of(record, "model_b"),
