@@ -81,10 +81,8 @@ def test_voters_who_are_not_told_apart_are_people_not_one_person() -> None:
     told = audit_judges(rows).section()
     assert told.headline == "Audit of people: 4 judgments"
     assert told.sentences[0].startswith("People: ")
-    one = [
-        row | {"judge": "arena_user_1", "question_id": k} for k, row in enumerate(SAMPLES["arena"])
-    ]
-    assert audit_judges(one).section().headline == "Audit of 1 person: 2 judgments"
+    named = [row | {"judge": "arena_user_1"} for row in SAMPLES["arena"]]
+    assert audit_judges(named).section().headline == "Audit of 1 person: 2 judgments"
 
 
 def test_people_can_be_named_by_a_pattern() -> None:

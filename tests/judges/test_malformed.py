@@ -30,6 +30,7 @@ from tests.judges.samples import (
     MT_BENCH_ORDERS,
     MT_BENCH_PAIRS,
     MT_BENCH_SCORES,
+    MT_BENCH_VOTES,
     SAMPLES,
     TABLE,
 )
@@ -119,6 +120,31 @@ def test_the_same_log_twice_is_refused(tmp_path: Path) -> None:
     logs = [write(tmp_path / "a.json", text), write(tmp_path / "b.json", text)]
     with pytest.raises(SameLogError):
         read_logs(logs)
+
+
+def test_a_copy_of_a_log_is_refused_whatever_its_lines(tmp_path: Path) -> None:
+    lines = [json.dumps(row) + "\n" for row in MT_BENCH_VOTES]
+    log = write(tmp_path / "log.jsonl", "".join(lines))
+    copies = {"newline": [*lines, "\n"], "order": lines[::-1], "part": lines[1:]}
+    for name, copy in copies.items():
+        path = write(tmp_path / f"{name}.jsonl", "".join(copy))
+        for logs in ([log, path], [path, log]):
+            with pytest.raises(SameLogError, match="leave out"):
+                read_logs(logs)
+    # The first vote is another one: the same person changed her mind, say.
+    other = json.dumps(MT_BENCH_VOTES[0] | {"winner": "model_b"}) + "\n"
+    run = write(tmp_path / "run.jsonl", "".join([other, *lines[1:]]))
+    assert len(read_logs([log, run])[0]) == 6
+
+
+def test_a_judge_who_agrees_in_the_little_she_judged_is_no_copy(tmp_path: Path) -> None:
+    # Only the names of the files say who judged.
+    lines = ["left,right,winner,prompt\n", "m,n,m,p1\n", "m,n,n,p2\n", "m,n,m,p3\n"]
+    logs = [
+        write(tmp_path / "ann.csv", "".join(lines)),
+        write(tmp_path / "bob.csv", "".join(lines[:3])),
+    ]
+    assert read_logs(logs)[0].judges == ("ann", "bob")
 
 
 def test_seats_exchanged_in_half_of_a_file_change_no_verdict() -> None:

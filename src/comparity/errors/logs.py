@@ -37,13 +37,13 @@ class LogRowError(ComparityError, ValueError):
 
 
 class SameLogError(ComparityError, ValueError):
-    """Two files with the same content would count every judgment twice."""
+    """A file whose records another one holds, too, would count every judgment twice."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(
             "two logs hold the same records.",
-            f"{first!r} and {second!r} are byte for byte the same",
-            "give one of them; a second run of a judge differs somewhere.",
+            f"all records of {second!r} are in {first!r}, too",
+            f"leave out {second!r}; a second run of a judge differs somewhere.",
         )
 
 

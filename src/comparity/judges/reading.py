@@ -8,11 +8,12 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import combinations, takewhile
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.errors import (
     LogRowError,
@@ -109,15 +110,16 @@ def read_logs(
     called = _name_paths(names)
     records: dict[str, int] = {}
     files: dict[str, list[str]] = {}
+    contents: dict[str, Content] = {}
     for name, reader, rows in opened:
         who = judge or called[name]
         source = Source(
             path=name, judge=who, is_judge_given=bool(judge), model=called[name], **facts
         )
         files.setdefault(reader.name, []).append(name)
-        records[reader.name] = records.get(reader.name, 0) + _read_rows(
-            rows, reader, source, builder
-        )
+        n, contents[name] = _read_rows(rows, reader, source, builder)
+        records[reader.name] = records.get(reader.name, 0) + n
+    _check_copied(contents)
     log = builder.build(people)
     if not len(log) and not log.scores:
         left_out = "; ".join(f"{n:,} left out, {why}" for why, n in log.omitted.items())
@@ -161,6 +163,32 @@ def _check_different(names: Sequence[str]) -> None:
         if content in known:
             raise SameLogError(known[content], name)
         known[content] = name
+
+
+class Content(NamedTuple):
+    """What a file holds: numbers of its records, ascending, and who judged in it."""
+
+    records: NDArray[np.int64]
+    judges: frozenset[str]
+
+    def is_part_of(self, other: Content) -> bool:
+        """Say whether all records are in another file, too.
+
+        Of two judges whom only their files name, the one who judged less may agree in all of it.
+        """
+        if not self.judges <= other.judges and len(self.records) != len(other.records):
+            return False
+        # Most files differ in the first record.
+        return all(
+            bool(np.isin(some, other.records).all()) for some in (self.records[:1], self.records)
+        )
+
+
+def _check_copied(contents: Mapping[str, Content]) -> None:
+    by_size = sorted(contents, key=lambda name: len(contents[name].records))
+    for less, more in combinations(by_size, 2):
+        if contents[less].is_part_of(contents[more]):
+            raise SameLogError(more, less)
 
 
 def _open_log(name: str, rows: Iterator[Any], form: str) -> tuple[Reader, Iterator[Any]]:
@@ -209,9 +237,12 @@ def _read_inspect_archive(name: str) -> dict[str, Any]:
         raise UnreadableFileError(repr(name), str(error)) from error
 
 
-def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: LogBuilder) -> int:
+def _read_rows(
+    rows: Iterable[Any], reader: Reader, source: Source, builder: LogBuilder
+) -> tuple[int, Content]:
     """Hand all records of a file to its reader, and count them; twins of a record are left out."""
     seen: set[int] = set()
+    judges: set[str] = set()
     builder.source = source.path
     n = 0
     for n, record in enumerate(rows, start=1):
@@ -232,8 +263,9 @@ def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: Log
             raise LogRowError(source.path, n, reader.name, found) from error
         for entry in entries:
             builder.add(entry)
+            judges.add(getattr(entry, "judge", ""))
     builder.flush()
-    return n
+    return n, Content(np.sort(np.fromiter(seen, np.int64, len(seen))), frozenset(judges))
 
 
 def _fingerprint(record: Any) -> int:
