@@ -12,6 +12,7 @@ import pytest
 from comparity.errors import (
     ComparityError,
     LogRowError,
+    NoLogError,
     NoVerdictError,
     OneAnswererError,
     SameLogError,
@@ -201,6 +202,24 @@ def test_scores_of_one_answerer_compare_nothing() -> None:
             audit_judges(MT_BENCH_SCORES[:1], **asked)
     with pytest.raises(OneAnswererError, match="1 scores of"):
         audit_files(MT_BENCH_SCORES[:1])
+
+
+@pytest.mark.parametrize(
+    ("logs", "found"),
+    [
+        (None, "None"),
+        (3, "something of type int"),
+        ([1, 2], "a list of 2 that holds something of type int"),
+        ([*ARENA_HARD, None], "a list of 3 that holds"),
+        ([], "an empty list"),
+        (ARENA_HARD[0], "one record alone, with 'question_id'"),
+    ],
+)
+def test_what_is_neither_files_nor_records_is_an_error_of_ours(logs: Any, found: str) -> None:
+    with pytest.raises(NoLogError, match=found) as caught:
+        audit_judges(logs)
+    assert "a list of records" in str(caught.value)
+    assert "give paths" in str(caught.value)
 
 
 def test_files_beside_no_log_are_not_enough() -> None:

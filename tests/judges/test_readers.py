@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from comparity.errors import LogRowError
 from comparity.judges.log import JudgeLog
 from comparity.judges.readers import NO_VERDICT, REASONS, known_readers
 from comparity.judges.reading import read_logs
@@ -353,6 +354,26 @@ def test_columns_and_codes_can_be_named() -> None:
     log, _ = read_logs(rows, form="table", **facts)
     assert shown(log) == EXPECTED["table"]
     assert log.prompts == ("p1", "p2")
+
+
+def test_winners_by_name_are_read_as_tables_or_votes() -> None:
+    rows = [
+        {"id": 1, "model_a": "x", "model_b": "y", "winner": "y"},
+        {"id": 2, "model_a": "y", "model_b": "x", "winner": "y"},
+        {"id": 3, "model_a": "x", "model_b": "y", "winner": "tie"},
+    ]
+    expected = [("x", "y", SECOND), ("y", "x", FIRST), ("x", "y", TIE)]
+    log, (reading,) = read_logs(rows)
+    assert (reading.form, shown(log), log.people) == ("table", expected, ())
+    # Here the first record does not tell.
+    with pytest.raises(LogRowError, match="a model's name, which the format 'table' reads"):
+        read_logs(rows[::-1])
+    assert len(read_logs(rows[::-1], form="table")[0]) == 3
+    votes = [row | {"question_id": row["id"], "judge": "expert_1", "turn": 1} for row in rows]
+    for each in (votes, votes[::-1]):
+        log, (reading,) = read_logs(each)
+        assert (reading.form, log.people) == ("mt-bench votes", ("expert_1",))
+        assert sorted(shown(log)) == sorted(expected)
 
 
 def test_the_baseline_can_be_named() -> None:

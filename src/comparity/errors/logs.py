@@ -7,6 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from comparity.errors.spelling import ComparityError, Option, list_names, visible
 
 
+class NoLogError(ComparityError, TypeError):
+    """What was given as logs of judges is neither files nor records."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "logs of judges are files, a frame, or a list of records.",
+            found,
+            "give paths, one frame of any engine, or dictionaries in a list: [record, ...].",
+        )
+
+
 class UnknownLogError(ComparityError, ValueError):
     """A file is a log of no format that is known."""
 

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from comparity.errors import (
     LogRowError,
+    NoLogError,
     NoVerdictError,
     SameLogError,
     UnknownLogError,
     UnreadableFileError,
 )
+from comparity.errors.spelling import list_names
 from comparity.judges.log import SAME_RECORD, JudgeLog, LogBuilder
 from comparity.judges.readers import (
     REASONS,
@@ -147,12 +149,31 @@ def _raw_tables_of(logs: Any) -> dict[str, Iterator[Any]]:
     frame = of_engine(logs, "judgments")
     if is_frame(frame):
         return {IN_MEMORY: iter(frame.lazy().collect().iter_rows(named=True))}
-    several = [logs] if isinstance(logs, str | os.PathLike) else list(logs)
-    if several and all(isinstance(one, Mapping) for one in several):
+    several = [logs] if isinstance(logs, str | os.PathLike) else _list_logs(logs)
+    if all(isinstance(one, Mapping) for one in several):
         return {IN_MEMORY: iter(several)}
+    odd = [one for one in several if not isinstance(one, str | os.PathLike)]
+    if odd:
+        raise NoLogError(f"a list of {len(several):,} that holds {_kind(odd[0])}")
     names = [os.fspath(one) for one in several]
     _check_different(names)
     return {name: records_of(name) for name in names}
+
+
+def _list_logs(logs: Any) -> list[Any]:
+    """Return paths or records as a list that holds something."""
+    if isinstance(logs, Mapping):
+        raise NoLogError(f"one record alone, with {list_names([*logs])}")
+    if not isinstance(logs, Iterable):
+        raise NoLogError(_kind(logs))
+    several = [*logs]
+    if not several:
+        raise NoLogError("an empty list")
+    return several
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"something of type {type(value).__name__}"
 
 
 def _check_different(names: Sequence[str]) -> None:

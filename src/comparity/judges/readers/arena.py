@@ -78,7 +78,9 @@ QUESTION = re.compile(
 
 def read_battle(record: Record, _: Source) -> Iterator[Judgment]:
     """Yield one battle."""
-    word = record.get("winner")
+    word, names = record.get("winner"), [text_of(record, name) for name in ("model_a", "model_b")]
+    if word in names and word not in WINNERS:
+        raise RowFault(f"'winner' is {word!r}, a model's name, which the format 'table' reads")
     verdict = NO_VERDICT if word is None else verdict_of(word, WINNERS, "winner")
     # Items are answers to one prompt: of a longer conversation that is the first turn.
     texts = answer_text(record, "a", 1), answer_text(record, "b", 1)
@@ -86,8 +88,8 @@ def read_battle(record: Record, _: Source) -> Iterator[Judgment]:
     yield Judgment(
         judge=judge or CROWD,
         prompt=text_of(record, *IDS),
-        first=text_of(record, "model_a"),
-        second=text_of(record, "model_b"),
+        first=names[0],
+        second=names[1],
         verdict=verdict,
         reason=UNPARSED if word is None else "",
         turn=optional_text(record, "turn"),
@@ -113,7 +115,10 @@ def is_battle(record: Record) -> bool:
     if "winner_ab" in record or "judge_pick" in record:
         return False
     own = {"anony", "conv_metadata", "language", "is_code", "tstamp"} & set(record)
-    return bool(own) or not has(record, "question_id", "judge")
+    # A winner by name is any table's, or a vote with its judge.
+    word = record["winner"]
+    is_named = word in (record["model_a"], record["model_b"]) and str(word) not in WINNERS
+    return bool(own) or not (is_named or has(record, "question_id", "judge"))
 
 
 def read_one_hot(record: Record, _: Source) -> Iterator[Judgment]:

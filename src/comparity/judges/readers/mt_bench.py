@@ -5,9 +5,9 @@ format                what winners mean
 ====================  ========================================================================
 ``mt-bench pairs``    ``g1_winner`` and ``g2_winner`` are mapped back to model_1 and model_2:
                       model_1 in game 2 means that the second seat won
-``mt-bench votes``    ``winner`` is model_a, model_b or tie; "tie (inconsistent)" is a judge whose
-                      two orders disagree, so a log with this word has both orders in one row,
-                      and no seats
+``mt-bench votes``    ``winner`` is model_a, model_b (or a model's name) or tie; "tie
+                      (inconsistent)" is a judge whose two orders disagree, so a log with this word
+                      has both orders in one row, and no seats
 ``mt-bench orders``   ``winner_ab`` and ``winner_ba`` are raw seats: in the second A is model_b
 ====================  ========================================================================
 """
@@ -103,7 +103,8 @@ def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one vote, or both orders in one."""
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
     word = text_of(record, "winner")
-    verdict = verdict_of(word, VOTES, "winner")
+    one, two = text_of(record, "model_a"), text_of(record, "model_b")
+    verdict = verdict_of(word, {one: FIRST, two: SECOND, **VOTES}, "winner")
     is_person = bool(PEOPLE.match(judge))
     # Whoever collapses both orders says so by this word, or by calling the judge a pair.
     both = word == INCONSISTENT or (not is_person and "pair" in f"{judge} {variant}")
@@ -113,8 +114,8 @@ def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     yield Judgment(
         judge=judge,
         prompt=text_of(record, "question_id"),
-        first=text_of(record, "model_a"),
-        second=text_of(record, "model_b"),
+        first=one,
+        second=two,
         verdict=verdict,
         reason=UNPARSED if verdict == NO_VERDICT else "",
         turn=turn,
