@@ -53,6 +53,13 @@ def test_a_half_written_list_is_an_error(tmp_path: Path) -> None:
         read_logs(write(tmp_path / "log.json", json.dumps(LLMBAR)[:-30]))
 
 
+@pytest.mark.parametrize("depth", [700, 100_000])
+def test_a_record_nested_too_deeply_is_an_error(depth: int, tmp_path: Path) -> None:
+    text = json.dumps(ARENA_HARD[0] | {"more": 0}).replace("0}", f"{'[' * depth}{']' * depth}}}")
+    with pytest.raises(UnreadableFileError):
+        read_logs(write(tmp_path / "log.jsonl", text))
+
+
 def test_another_encoding_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(json.dumps({"x": "ä"}, ensure_ascii=False).encode("latin-1"))

@@ -131,7 +131,15 @@ def read_logs(
 
 def _tables_of(logs: Any) -> dict[str, Iterator[Any]]:
     """Return the records of each log by its name; where a value is missing, it is None."""
-    return {name: map(_with_none, rows) for name, rows in _raw_tables_of(logs).items()}
+    return {name: _fill_gaps(name, rows) for name, rows in _raw_tables_of(logs).items()}
+
+
+def _fill_gaps(name: str, rows: Iterable[Any]) -> Iterator[Any]:
+    for n, row in enumerate(rows, start=1):
+        try:
+            yield _with_none(row)
+        except RecursionError as error:
+            raise UnreadableFileError(repr(name), f"record {n:,} is nested too deeply") from error
 
 
 def _with_none(value: Any) -> Any:
