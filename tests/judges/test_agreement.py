@@ -128,6 +128,39 @@ def test_agreement_by_pair_does_not_depend_on_how_pairs_are_listed() -> None:
     assert found == again
 
 
+def test_without_seats_a_truth_in_one_place_is_no_constant_verdict() -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    # Reward models: the chosen answer stands first in every row, and gets the higher score in 17 of
+    # 20; without seats every row counts in either direction.
+    won = [1] * 17 + [-1] * 3
+    rows = [
+        {"prompt": f"q{k}", "chosen": f"yes {k}", "rejected": f"no {k}"}
+        | {"score_chosen": float(one), "score_rejected": 0.0}
+        for k, one in enumerate(won)
+    ]
+    found = {one.ties: one for one in compare_judges(read_logs(rows)[0])}
+    turned = [-one for one in won]
+    expected = sklearn.cohen_kappa_score([*won, *turned], [1] * 20 + [-1] * 20)
+    assert expected == pytest.approx(0.7)
+    for one in found.values():
+        assert (one.matched, one.raw.hits, one.raw.trials) == ("same pair", 17, 20)
+        assert one.kappa.value == pytest.approx(expected)
+        assert one.ac1.value == pytest.approx(expected)
+
+
+def test_with_seats_the_truth_is_compared_as_shown() -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    said, truth = ["A>B", "B>A", "A>B", "A>B"], ["A>B", "A>B", "B>A", "A>B"]
+    rows = [
+        {"pair_id": f"p{k}", "response_A": f"a {k}", "response_B": f"b {k}", "label": right}
+        | {"judgments": [{"decision": one}]}
+        for k, (one, right) in enumerate(zip(said, truth, strict=True))
+    ]
+    found = compare_judges(read_logs(rows)[0])[0]
+    assert found.matched == "same seats"
+    assert found.kappa.value == pytest.approx(sklearn.cohen_kappa_score(said, truth))
+
+
 def test_judges_are_compared_with_each_vote_and_with_the_majority() -> None:
     said = [("expert_1", 1, 1), ("expert_2", 1, 1), ("expert_3", 1, -1), ("llm", 1, 1)]
     said += [("expert_1", 2, 1), ("expert_2", 2, -1), ("llm", 2, -1)]
@@ -144,6 +177,45 @@ def test_judges_are_compared_with_each_vote_and_with_the_majority() -> None:
     (line,) = (one for one in told if "agrees with people" in one)
     assert line.startswith("Of pairs that both decided, llm agrees with people in 60 of 100")
     assert "two people agree in 25 of 100" in line
+
+
+def test_one_person_who_judged_twice_is_not_two_people() -> None:
+    alone = [("expert_1", prompt, verdict) for prompt in range(5) for verdict in (1, -1)]
+    said = [*alone, *[("llm", prompt, 1) for prompt in range(5)]]
+    found = compare_judges(read_logs(votes(said))[0])
+    assert {(one.first, one.second) for one in found} == {
+        ("llm", "people's votes"),
+        ("llm", "people's majority"),
+    }
+    assert panel_alpha(read_logs(votes(alone))[0], ties=True) is None
+    # Beside another person each of her two votes meets his: one of two agrees.
+    more = [*alone, *[("expert_2", prompt, 1) for prompt in range(5)]]
+    for one in compare_judges(read_logs(votes(more))[0]):
+        assert (one.first, one.raw.hits, one.raw.trials) == ("people's votes", 5, 10)
+
+
+def test_who_judged_a_pair_again_has_one_vote_in_the_panel() -> None:
+    once = [("expert_1", k, one) for k, one in enumerate((1, -1, 0, 1))]
+    once += [("expert_2", k, one) for k, one in enumerate((1, 1, 0, -1))]
+    again = [*once, *(one for one in once for _ in range(2) if one[0] == "expert_1")]
+    found, repeated = (panel_alpha(read_logs(votes(one))[0], ties=True) for one in (once, again))
+    assert found is not None
+    assert found == repeated
+    # By hand: 2 of 4 pairs agree; of 8 verdicts, counted in both directions, 3 are first, 3 second
+    # and 2 ties. Observed disagreement 4 of 8, expected 8 * 8 - (3 * 3 + 3 * 3 + 2 * 2) of 8 * 7.
+    assert found.value == pytest.approx(1 - (4 / 8) / (42 / 56))
+
+
+def test_prompts_that_are_all_alike_give_no_interval() -> None:
+    agreed = [(judge, k, (-1) ** k) for k in range(8) for judge in ("expert_1", "expert_2")]
+    one, two = (
+        next(one for one in compare_judges(read_logs(votes(said))[0]) if one.ties)
+        for said in (agreed, [*agreed, ("expert_1", 8, 1), ("expert_2", 8, -1)])
+    )
+    assert one.kappa.value == one.ac1.value == one.alpha.value == 1
+    for found in (one.kappa, one.ac1, one.alpha):
+        assert np.isnan(found.interval[:2]).all()
+    assert two.kappa.interval.low < two.kappa.value < two.kappa.interval.high
 
 
 def test_the_majority_is_the_verdict_that_leads() -> None:

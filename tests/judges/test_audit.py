@@ -76,6 +76,15 @@ def test_a_judge_who_prefers_the_first_seat_is_advised_about() -> None:
     assert audit_judges(games(4)).judges[0].seat_p_adjusted > 0.1
 
 
+def test_voters_who_are_not_told_apart_are_people_not_one_person() -> None:
+    rows = [one | {"id": k} for k in range(4) for one in SAMPLES["arena one-hot"]]
+    told = audit_judges(rows).section()
+    assert told.headline == "Audit of people: 4 judgments"
+    assert told.sentences[0].startswith("People: ")
+    named = [row | {"judge": "arena_user_1"} for row in SAMPLES["arena"]]
+    assert audit_judges(named).section().headline == "Audit of 1 person: 2 judgments"
+
+
 def test_people_can_be_named_by_a_pattern() -> None:
     audit = audit_judges(TABLE, people=["a*"])
     assert [one.persons for one in audit.judges] == [1, 0]

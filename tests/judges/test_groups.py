@@ -11,7 +11,13 @@ from numpy.testing import assert_allclose
 from scipy.stats import ttest_ind
 
 from comparity import audit_judges
-from comparity.errors import FewJudgesError, MissingColumnError, OptionError, UnknownJudgeError
+from comparity.errors import (
+    FewJudgesError,
+    JudgeInTwoGroupsError,
+    MissingColumnError,
+    OptionError,
+    UnknownJudgeError,
+)
 from comparity.judges.judge_contrasts import _gap
 
 
@@ -87,6 +93,28 @@ def test_groups_come_from_a_frame_and_more_than_two_are_each_compared_with_the_r
         *(("a", 3, 7), ("b", 3, 7), ("c", 3, 7))
     ]
     assert all(one.p_adjusted >= one.p_value for one in audit.judge_groups)
+
+
+def test_a_judge_in_two_groups_is_an_error_that_names_the_rows() -> None:
+    rows = battles(drawn(4, 6, 10), shared=True)
+    names = [f"j{k}" for k in range(6)]
+    groups = ["a", "a", "a", "b", "b", "b"]
+    twice = pd.DataFrame({"judge": [*names, "j1"], "sex": [*groups, "b"]})
+    with pytest.raises(JudgeInTwoGroupsError, match="'a' in data row 2 and 'b' in data row 7"):
+        audit_judges(rows, judges=twice, by="sex")
+    same = pd.DataFrame({"judge": [*names, "j1"], "sex": [*groups, "a"]})
+    assert audit_judges(rows, judges=same, by="sex").judge_groups
+
+
+def test_judges_without_a_group_are_counted() -> None:
+    rows = battles(drawn(4, 8, 10), shared=True)
+    table = pd.DataFrame({"judge": [f"j{k}" for k in range(7)], "sex": [*"aaabbb", None]})
+    for judges in (table, dict(zip(table["judge"], table["sex"], strict=True))):
+        audit = audit_judges(rows, judges=judges, by="sex")
+        (note,) = (one for one in audit.notes if "'sex'" in one)
+        assert note.startswith("2 of 8 judges (20 judgments) have no 'sex'")
+        assert "'j6', 'j7'" in note
+        assert {one.group for one in audit.judge_groups} == {"a"}
 
 
 def test_groups_that_say_nothing_are_refused() -> None:

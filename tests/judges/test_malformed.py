@@ -12,6 +12,7 @@ import pytest
 from comparity.errors import (
     ComparityError,
     LogRowError,
+    NoLogError,
     NoVerdictError,
     OneAnswererError,
     SameLogError,
@@ -20,14 +21,17 @@ from comparity.errors import (
 )
 from comparity.judges.audit import audit_files, audit_judges
 from comparity.judges.log import SAME_ANSWERER, SAME_RECORD
+from comparity.judges.readers import NO_VERDICT
 from comparity.judges.reading import read_logs
 from tests.judges.samples import (
+    ARENA,
     ARENA_HARD,
     LLMBAR,
     MT_BENCH_ANSWERS,
     MT_BENCH_ORDERS,
     MT_BENCH_PAIRS,
     MT_BENCH_SCORES,
+    MT_BENCH_VOTES,
     SAMPLES,
     TABLE,
 )
@@ -47,6 +51,13 @@ def test_a_half_written_line_is_named(tmp_path: Path) -> None:
 def test_a_half_written_list_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError):
         read_logs(write(tmp_path / "log.json", json.dumps(LLMBAR)[:-30]))
+
+
+@pytest.mark.parametrize("depth", [700, 100_000])
+def test_a_record_nested_too_deeply_is_an_error(depth: int, tmp_path: Path) -> None:
+    text = json.dumps(ARENA_HARD[0] | {"more": 0}).replace("0}", f"{'[' * depth}{']' * depth}}}")
+    with pytest.raises(UnreadableFileError):
+        read_logs(write(tmp_path / "log.jsonl", text))
 
 
 def test_another_encoding_is_an_error(tmp_path: Path) -> None:
@@ -119,6 +130,31 @@ def test_the_same_log_twice_is_refused(tmp_path: Path) -> None:
         read_logs(logs)
 
 
+def test_a_copy_of_a_log_is_refused_whatever_its_lines(tmp_path: Path) -> None:
+    lines = [json.dumps(row) + "\n" for row in MT_BENCH_VOTES]
+    log = write(tmp_path / "log.jsonl", "".join(lines))
+    copies = {"newline": [*lines, "\n"], "order": lines[::-1], "part": lines[1:]}
+    for name, copy in copies.items():
+        path = write(tmp_path / f"{name}.jsonl", "".join(copy))
+        for logs in ([log, path], [path, log]):
+            with pytest.raises(SameLogError, match="leave out"):
+                read_logs(logs)
+    # The first vote is another one: the same person changed her mind, say.
+    other = json.dumps(MT_BENCH_VOTES[0] | {"winner": "model_b"}) + "\n"
+    run = write(tmp_path / "run.jsonl", "".join([other, *lines[1:]]))
+    assert len(read_logs([log, run])[0]) == 6
+
+
+def test_a_judge_who_agrees_in_the_little_she_judged_is_no_copy(tmp_path: Path) -> None:
+    # Only the names of the files say who judged.
+    lines = ["left,right,winner,prompt\n", "m,n,m,p1\n", "m,n,n,p2\n", "m,n,m,p3\n"]
+    logs = [
+        write(tmp_path / "ann.csv", "".join(lines)),
+        write(tmp_path / "bob.csv", "".join(lines[:3])),
+    ]
+    assert read_logs(logs)[0].judges == ("ann", "bob")
+
+
 def test_seats_exchanged_in_half_of_a_file_change_no_verdict() -> None:
     turned = {
         **MT_BENCH_ORDERS[1],
@@ -175,6 +211,24 @@ def test_scores_of_one_answerer_compare_nothing() -> None:
         audit_files(MT_BENCH_SCORES[:1])
 
 
+@pytest.mark.parametrize(
+    ("logs", "found"),
+    [
+        (None, "None"),
+        (3, "something of type int"),
+        ([1, 2], "a list of 2 that holds something of type int"),
+        ([*ARENA_HARD, None], "a list of 3 that holds"),
+        ([], "an empty list"),
+        (ARENA_HARD[0], "one record alone, with 'question_id'"),
+    ],
+)
+def test_what_is_neither_files_nor_records_is_an_error_of_ours(logs: Any, found: str) -> None:
+    with pytest.raises(NoLogError, match=found) as caught:
+        audit_judges(logs)
+    assert "a list of records" in str(caught.value)
+    assert "give paths" in str(caught.value)
+
+
 def test_files_beside_no_log_are_not_enough() -> None:
     with pytest.raises(NoVerdictError):
         read_logs(MT_BENCH_ANSWERS)
@@ -191,6 +245,41 @@ def test_an_empty_result_is_an_error_unless_it_may_be_left_out() -> None:
     with pytest.raises(LogRowError, match="empty"):
         audit_judges(rows)
     assert audit_judges(rows, drop_missing=True).omitted == {"no result": 1}
+
+
+@pytest.mark.parametrize(
+    ("form", "change"),
+    [
+        ("alpaca eval", {"preference": None}),
+        ("arena", {"winner": None}),
+        ("arena judges", {"judge_pick": None, "human_winner": None}),
+        ("arena-hard", {"games": [{"score": None}, {"score": "A>B"}]}),
+        ("chosen, rejected", {"score_chosen": None}),
+        ("judgebench", {"judgments": [{"decision": None}, None]}),
+        ("llmbar", {"label": None}),
+        ("mt-bench scores", {"score": None}),
+        ("pandalm", {"annotator1": None}),
+        ("table", {"winner": None}),
+    ],
+)
+def test_nan_is_as_missing_as_none(form: str, change: dict[str, Any], tmp_path: Path) -> None:
+    logs = []
+    for missing in ("null", "NaN"):
+        last = SAMPLES[form][0] | json.loads(json.dumps(change).replace("null", missing))
+        path = write(tmp_path / "log.json", json.dumps([*SAMPLES[form], last]))
+        logs.append(read_logs(path, drop_missing=True)[0])
+    assert "NaN" in path.read_text(encoding="utf-8")
+    for column in ("verdict", "gold", "reason", "judge"):
+        assert getattr(logs[0], column).tolist() == getattr(logs[1], column).tolist()
+    assert (logs[0].judges, logs[0].omitted) == (logs[1].judges, logs[1].omitted)
+
+
+def test_what_a_frame_does_not_hold_is_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [*ARENA, ARENA[1] | {"question_id": "x3", "winner": float("nan"), "judge": None}]
+    log, _ = read_logs(pandas.DataFrame(rows).drop(columns=["conversation_a", "conversation_b"]))
+    assert log.verdict.tolist() == [1, 0, NO_VERDICT]
+    assert log.judges == ("arena_user_1", "arena_user_2", "people")
 
 
 @pytest.mark.parametrize("content", ["", "[]", "3", '["a"]', '{"a": ', "[[1]]", "null"])

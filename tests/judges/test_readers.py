@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from comparity.errors import LogRowError
 from comparity.judges.log import JudgeLog
 from comparity.judges.readers import NO_VERDICT, REASONS, known_readers
 from comparity.judges.reading import read_logs
@@ -169,6 +170,33 @@ def test_reasons_of_missing_verdicts_are_kept() -> None:
     }
 
 
+SORRY = "I'm sorry, but I cannot compare these answers."
+REFUSALS: dict[str, dict[str, Any]] = {
+    "alpaca eval": {"preference": None, "raw_completion": SORRY},
+    "arena-hard": {"games": [{"score": None, "judgment": SORRY}]},
+    "judgebench": {"judgments": [{"decision": None, "judgment": {"response": SORRY}}]},
+    "llmbar": {"results": [{"swap = False": {"winner": None, "completion": [SORRY, "stop"]}}]},
+    "mt-bench orders": {"winner_ab": "error", "judgment_ab": SORRY},
+    "mt-bench pairs": {"g1_winner": "error", "g1_judgment": SORRY},
+    "position bias": {"some-judge": SORRY},
+}
+
+
+@pytest.mark.parametrize("form", REFUSALS)
+def test_a_judge_who_refuses_is_not_misread(form: str) -> None:
+    log, (reading,) = read_logs([SAMPLES[form][0] | REFUSALS[form]])
+    assert log.verdict[0] == NO_VERDICT
+    assert reading.missing == {"refused": 1}
+
+
+def test_refusals_to_score_are_counted_as_such() -> None:
+    said = {"results": [{"score_1": ["5", "stop"], "score_2": [SORRY, "stop"]}]}
+    log, _ = read_logs([LLMBAR[1] | said])
+    assert [REASONS[code] for code in log.reason] == ["refused"]
+    score = SAMPLES["mt-bench scores"][2] | {"judgment": SORRY}
+    assert [one.reason for one in read_logs([score])[0].scores] == ["refused"]
+
+
 def test_collapsed_orders_have_no_seats() -> None:
     log, _ = read_logs(MT_BENCH_VOTES)
     assert log.people == ("expert_1", "expert_2")
@@ -224,6 +252,25 @@ def test_lm_eval_samples_of_two_models_are_compared(tmp_path: Path) -> None:
     assert log.prompts == ("colours 0",)
 
 
+def test_filters_of_lm_eval_are_judges_of_their_own(tmp_path: Path) -> None:
+    logs = []
+    for model, right in (("m", (0.0, 1.0)), ("n", (1.0, 1.0))):
+        path = tmp_path / model / "samples_sums_2026-01-01.jsonl"
+        path.parent.mkdir()
+        row = {name: cell for name, cell in LM_EVAL[0].items() if name != "judge_score"}
+        row |= {"metrics": ["exact_match"], "resps": [["It is 72, I think."]]}
+        taken = (("strict-match", "[invalid]"), ("flexible-extract", "72"))
+        rows = [
+            row | {"filter": how, "filtered_resps": [answer], "exact_match": score}
+            for (how, answer), score in zip(taken, right, strict=True)
+        ]
+        logs.append(write_lines(path, rows))
+    log, _ = read_logs(logs)
+    assert log.judges == ("exact_match, strict-match", "exact_match, flexible-extract")
+    assert log.verdict.tolist() == [SECOND, TIE]
+    assert (len(log.scores), log.omitted, log.several_texts) == (4, {}, {})
+
+
 def test_an_inspect_archive_is_read_as_its_json(tmp_path: Path) -> None:
     logs = []
     for number, whole in enumerate(INSPECT):
@@ -247,6 +294,29 @@ def test_a_judge_whom_the_log_does_not_name_is_found_in_the_path(tmp_path: Path)
     assert read_logs(logs)[0].judges == ("GPT-4", "Falcon")
     assert read_logs(logs[:1])[0].judges == ("GPT-4/CoT",)
     assert read_logs(logs[:1], judge="mine")[0].judges == ("mine",)
+
+
+def test_judges_of_judgebench_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    # run_judge.py writes the prompt's name into records, and the model into the file's name.
+    named = "dataset=judgebench,response_model={},judge_name=arena_hard,judge_model={}.jsonl"
+    (row,) = SAMPLES["judgebench"]
+    logs = [
+        write_lines(tmp_path / named.format(answerer, judge), [row | {"pair_id": answerer + judge}])
+        for answerer, judge in (("m", "llama-3.1-8B"), ("m", "o1-mini"), ("n", "o1-mini"))
+    ]
+    assert read_logs(logs)[0].judges == ("llama-3.1-8B (arena_hard)", "o1-mini (arena_hard)")
+    assert read_logs(logs[:1])[0].judges == ("llama-3.1-8B (arena_hard)",)
+    assert read_logs(logs[:2], judge="mine")[0].judges == ("mine",)
+    renamed = [
+        write_lines(tmp_path / f"{one}.jsonl", [row | {"pair_id": one}]) for one in ("a", "b")
+    ]
+    assert read_logs(renamed)[0].judges == ("a (arena_hard)", "b (arena_hard)")
+    # Judgments of chat models name the model, too.
+    game = {"judgment": {"judge_model": "o1"}, "decision": "A>B"}
+    told = write_lines(tmp_path / "c.jsonl", [row | {"judgments": [game, None]}])
+    log, _ = read_logs(told)
+    assert log.judges == ("o1 (arena_hard)",)
+    assert [REASONS[code] for code in log.reason if code >= 0] == ["error"]
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "json", "jsonl.gz", "csv", "tsv", "parquet"])
@@ -284,6 +354,26 @@ def test_columns_and_codes_can_be_named() -> None:
     log, _ = read_logs(rows, form="table", **facts)
     assert shown(log) == EXPECTED["table"]
     assert log.prompts == ("p1", "p2")
+
+
+def test_winners_by_name_are_read_as_tables_or_votes() -> None:
+    rows = [
+        {"id": 1, "model_a": "x", "model_b": "y", "winner": "y"},
+        {"id": 2, "model_a": "y", "model_b": "x", "winner": "y"},
+        {"id": 3, "model_a": "x", "model_b": "y", "winner": "tie"},
+    ]
+    expected = [("x", "y", SECOND), ("y", "x", FIRST), ("x", "y", TIE)]
+    log, (reading,) = read_logs(rows)
+    assert (reading.form, shown(log), log.people) == ("table", expected, ())
+    # Here the first record does not tell.
+    with pytest.raises(LogRowError, match="a model's name, which the format 'table' reads"):
+        read_logs(rows[::-1])
+    assert len(read_logs(rows[::-1], form="table")[0]) == 3
+    votes = [row | {"question_id": row["id"], "judge": "expert_1", "turn": 1} for row in rows]
+    for each in (votes, votes[::-1]):
+        log, (reading,) = read_logs(each)
+        assert (reading.form, log.people) == ("mt-bench votes", ("expert_1",))
+        assert sorted(shown(log)) == sorted(expected)
 
 
 def test_the_baseline_can_be_named() -> None:

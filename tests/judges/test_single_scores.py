@@ -9,9 +9,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from comparity.judges.audit import audit_judges
 from comparity.judges.readers import UNPARSED, Score
+from comparity.judges.reading import read_logs
 from comparity.judges.result import JudgesAudit
 from comparity.judges.single_scores import summarise_scores
-from tests.judges.samples import MT_BENCH_SCORES
+from tests.judges.samples import INSPECT, MT_BENCH_SCORES, SAMPLES
 
 GRADES = (3.0, 4.0, 4.5, 8.0, 1.0, 6.0, 6.5)
 PROMPTS = ("q1", "q1", "q2", "q3", "q3", "q3", "q4")
@@ -29,11 +30,36 @@ def test_the_mean_and_its_interval_are_those_of_statsmodels() -> None:
     assert (found.scores, found.prompts, found.lowest, found.highest) == (7, 4, 1.0, 8.0)
 
 
+# With 399 degrees of freedom Student's quantile is nearly the normal one.
+ALL_OF_400 = proportion_confint(400, 400, method="wilson")
+
+
 def test_passed_and_failed_make_a_rate_that_is_known_where_all_passed() -> None:
-    (found,) = summarise_scores([Score("j", f"q{k}", "m", 1.0) for k in range(400)])
-    # With 399 degrees of freedom Student's quantile is nearly the normal one.
-    expected = proportion_confint(400, 400, method="wilson")
-    assert found.interval[:2] == pytest.approx(expected, abs=2e-4)
+    passed = [Score("j", f"q{k}", "m", 1.0) for k in range(400)]
+    (found,) = summarise_scores([one._replace(is_grade=True) for one in passed])
+    assert found.interval[:2] == pytest.approx(ALL_OF_400, abs=2e-4)
+    # Somebody else failed once, so this judge says passed and failed.
+    found, _ = summarise_scores([*passed, Score("j", "q0", "n", 0.0)])
+    assert found.interval[:2] == pytest.approx(ALL_OF_400, abs=2e-4)
+
+
+def test_ones_on_a_longer_scale_are_not_taken_for_passes() -> None:
+    lowest = [Score("j", f"q{k}", "m", 1.0) for k in range(400)]
+    (found,) = summarise_scores(lowest)
+    assert np.isnan(found.interval[:2]).all()
+    found, _ = summarise_scores([*lowest, Score("j", "q0", "n", 7.0)])
+    assert np.isnan(found.interval[:2]).all()
+
+
+def test_formats_that_grade_right_and_wrong_say_so() -> None:
+    right = [{**INSPECT[0], "samples": [{**INSPECT[0]["samples"][0], "id": k} for k in range(400)]}]
+    (found,) = summarise_scores(read_logs(right)[0].scores)
+    assert found.interval[:2] == pytest.approx(ALL_OF_400, abs=2e-4)
+    rated = [{**MT_BENCH_SCORES[0], "question_id": k, "score": 1} for k in range(400)]
+    (found,) = summarise_scores(read_logs(rated)[0].scores)
+    assert np.isnan(found.interval[:2]).all()
+    for form in ("promptfoo", "promptfoo table", "deepeval"):
+        assert all(one.is_grade for one in read_logs(SAMPLES[form])[0].scores)
 
 
 def test_missing_scores_are_counted_and_equal_ones_have_no_interval() -> None:

@@ -7,6 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from comparity.errors.spelling import ComparityError, Option, list_names, visible
 
 
+class NoLogError(ComparityError, TypeError):
+    """What was given as logs of judges is neither files nor records."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            "logs of judges are files, a frame, or a list of records.",
+            found,
+            "give paths, one frame of any engine, or dictionaries in a list: [record, ...].",
+        )
+
+
 class UnknownLogError(ComparityError, ValueError):
     """A file is a log of no format that is known."""
 
@@ -37,13 +48,13 @@ class LogRowError(ComparityError, ValueError):
 
 
 class SameLogError(ComparityError, ValueError):
-    """Two files with the same content would count every judgment twice."""
+    """A file whose records another one holds, too, would count every judgment twice."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(
             "two logs hold the same records.",
-            f"{first!r} and {second!r} are byte for byte the same",
-            "give one of them; a second run of a judge differs somewhere.",
+            f"all records of {second!r} are in {first!r}, too",
+            f"leave out {second!r}; a second run of a judge differs somewhere.",
         )
 
 
@@ -77,6 +88,18 @@ class UnknownJudgeError(ComparityError, LookupError):
             "no judge of the logs is in the table of judges.",
             f"judges {list_names(sorted(judges))}; the table names {list_names(sorted(named))}",
             "its column 'judge' holds the names as the logs write them.",
+        )
+
+
+class JudgeInTwoGroupsError(ComparityError, ValueError):
+    """A table of judges that puts one of them in two groups."""
+
+    def __init__(self, judge: str, by: str, groups: Mapping[int, str]) -> None:
+        rows = " and ".join(f"{group!r} in data row {row:,}" for row, group in groups.items())
+        super().__init__(
+            f"each judge has one {by!r} in the table of judges.",
+            f"judge {visible(judge)} has {rows}",
+            "mend or delete one of these rows.",
         )
 
 

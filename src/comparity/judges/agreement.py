@@ -17,8 +17,8 @@ from leaving out one prompt at a time (the jackknife) with Student's quantiles, 
 prompt may depend on each other in any way.
 
 Where both judges saw the answers in the same seats, verdicts are first and second *as shown*. Where
-they are matched by the two answers alone there is no first one: each entry counts half in either
-direction.
+they are matched by the two answers alone, or compared with a truth in a log without seats, there is
+no first one: each entry counts half in either direction.
 
 *Correcting by people.* Win rates as people see them come from many judgments of a judge and few of
 people. A unit is a pair of answers. What people said of it is their mean vote for an answerer (a
@@ -52,6 +52,7 @@ from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SECOND, TIE
 
 Floats = NDArray[np.float64]
 Tables = NDArray[np.float64]
+Codes = NDArray[np.int64]
 
 # Place of a verdict in a table: a tie is 0, the first 1, none 2, and the second -1, the last place.
 PLACES = np.array([2, 0, 9, 1])
@@ -134,13 +135,11 @@ def jackknife(tables: Tables, coefficient: object, level: float) -> Coefficient:
     assert callable(coefficient)
     whole = tables.sum(0)
     value = float(coefficient(whole))
-    n = len(tables)
-    if n < 2 or math.isnan(value):
-        return Coefficient(value=value, interval=NOWHERE)
-    without = coefficient(whole - tables)
-    if not np.isfinite(without).all():
-        return Coefficient(value=value, interval=NOWHERE)
+    n, without = len(tables), coefficient(whole - tables)
     error = math.sqrt((n - 1) / n * float(np.sum((without - without.mean()) ** 2)))
+    # Prompts that are all alike, as where two judges always agree, tell nothing of the error.
+    if math.isnan(value) or not error > 1e-12:
+        return Coefficient(value=value, interval=NOWHERE)
     half = float(t.isf((1 - level) / 2, n - 1)) * error
     return Coefficient(
         value=value, interval=Interval(max(value - half, -1.0), min(value + half, 1.0), level)
@@ -194,34 +193,50 @@ class Verdicts:
 
     def count(self, rows: Rows, *, seats: bool) -> Floats:
         """Count the verdicts of some rows by unit."""
+        unit, place, _ = self._entries(rows, seats=seats)
+        n = self.n_pairs * (2 if seats else 1)
+        return np.bincount(unit * 3 + place, minlength=3 * n).reshape(n, 3).astype(float)
+
+    def _entries(self, rows: Rows, *, seats: bool) -> tuple[Codes, Codes, Codes]:
+        """Return the unit of each verdict, its place in a table, and who gave it."""
         kept = rows & (self.log.verdict != NO_VERDICT)
         if seats:
             kept = kept & self.log.seated & (self.log.orders == ONE_ORDER)
         unit = self.pair[kept] * 2 + self.way[kept] if seats else self.pair[kept]
         verdict = self.log.verdict[kept] if seats else self.by_pair[kept]
-        n = self.n_pairs * (2 if seats else 1)
-        return np.bincount(unit * 3 + PLACES[verdict], minlength=3 * n).reshape(n, 3).astype(float)
+        return unit, PLACES[verdict], self.log.judge[kept]
+
+    def count_each(self, rows: Rows, *, seats: bool, ties: bool = True) -> tuple[Codes, Floats]:
+        """Count the verdicts of each judge, in units that two or more judged."""
+        unit, place, judge = self._entries(rows, seats=seats)
+        kept, judges = place < (3 if ties else 2), len(self.log.judges)
+        keys, own = np.unique(unit[kept] * judges + judge[kept], return_inverse=True)
+        counts = np.bincount(own * 3 + place[kept], minlength=3 * len(keys)).reshape(-1, 3)
+        units, code, n = np.unique(keys // judges, return_inverse=True, return_counts=True)
+        return units[code[n[code] > 1]], counts[n[code] > 1].astype(float)
 
     def tables(self, first: Floats, second: Floats, *, seats: bool) -> Tables:
         """Return the tables of two sources by prompt, every verdict with every other."""
         met = np.flatnonzero((first.sum(1) > 0) & (second.sum(1) > 0))
         return self.sum_by_prompt(first[met, :, None] * second[met, None, :], met, seats=seats)
 
-    def tables_within(self, counts: Floats) -> Tables:
-        """Return the tables of every two verdicts of one source on the same pair."""
-        met = np.flatnonzero(counts.sum(1) > 1)
-        each = counts[met]
-        tables = each[:, :, None] * each[:, None, :]
-        tables[:, [0, 1, 2], [0, 1, 2]] -= each
-        return self.sum_by_prompt(tables / 2, met, seats=False)
-
-    def sum_by_prompt(self, tables: Tables, units: NDArray[np.int64], *, seats: bool) -> Tables:
+    def sum_by_prompt(self, tables: Tables, units: Codes, *, seats: bool) -> Tables:
         """Add the tables of all units of each prompt."""
         prompt = self.prompt_of_pair[units // 2 if seats else units]
         names, code = np.unique(prompt, return_inverse=True)
         found = np.zeros((len(names), 9))
         np.add.at(found, code, tables.reshape(-1, 9))
         return found.reshape(-1, 3, 3)
+
+
+def tables_between(unit: Codes, counts: Floats) -> tuple[Codes, Tables]:
+    """Return units, and a table of every two verdicts of different judges, in either direction."""
+    units, code = np.unique(unit, return_inverse=True)
+    whole = np.zeros((len(units), 3))
+    np.add.at(whole, code, counts)
+    tables = whole[:, :, None] * whole[:, None, :]
+    np.subtract.at(tables, code, counts[:, :, None] * counts[:, None, :])
+    return units, tables
 
 
 def majority(votes: Floats) -> Floats:
@@ -252,7 +267,9 @@ def _all_tables(log: JudgeLog) -> Iterator[tuple[tuple[str, str], str, Tables]]:
     if (log.gold != NO_VERDICT).any():
         for code in judges:
             own = log.take(log.judge == code)
-            yield (log.judges[code], GOLD), "same seats", gold_tables(own)
+            # A truth that is always in one place is no constant verdict where there are no seats.
+            matched = "same seats" if own.seated.all() else "same pair"
+            yield (log.judges[code], GOLD), matched, gold_tables(own)
     if len(judges) > MOST_JUDGES:
         return
     rows = {code: log.judge == code for code in judges}
@@ -264,7 +281,9 @@ def _all_tables(log: JudgeLog) -> Iterator[tuple[tuple[str, str], str, Tables]]:
             for name, counts in ((PEOPLE, votes), (MAJORITY, most)):
                 tables = verdicts.tables(said, counts, seats=False)
                 yield (log.judges[code], name), "same pair", tables
-        yield (PEOPLE, OTHERS), "same pair", verdicts.tables_within(votes)
+        units, tables = tables_between(*verdicts.count_each(is_person[log.judge], seats=False))
+        within = verdicts.sum_by_prompt(tables / 2, units, seats=False)
+        yield (PEOPLE, OTHERS), "same pair", within
     seated = {code: verdicts.count(rows[code], seats=True) for code in judges}
     paired = {code: verdicts.count(rows[code], seats=False) for code in judges}
     for one, two in combinations(judges, 2):
@@ -285,24 +304,21 @@ def gold_tables(log: JudgeLog) -> Tables:
 
 
 def panel_alpha(log: JudgeLog, *, ties: bool, level: float = 0.95) -> Coefficient | None:
-    """Return Krippendorff's alpha of all judges, people among them; none where nobody meets."""
+    """Return Krippendorff's alpha of all judges, people among them; none where nobody meets.
+
+    Who judged a unit again has one vote, shared among its verdicts.
+    """
     verdicts = Verdicts(log)
     everyone = np.ones(len(log), dtype=bool)
     seats = bool(log.seated.all() and not log.people)
-    counts = verdicts.count(everyone, seats=seats)
-    if not ties:
-        counts[:, 2] = 0.0
-    n = counts.sum(1)
-    met = np.flatnonzero(n > 1)
-    if not len(met):
+    unit, counts = verdicts.count_each(everyone, seats=seats, ties=ties)
+    if not len(unit):
         return None
-    each = counts[met]
-    tables = each[:, :, None] * each[:, None, :]
-    tables[:, [0, 1, 2], [0, 1, 2]] -= each
-    tables /= (n[met] - 1)[:, None, None]
+    units, tables = tables_between(unit, counts / counts.sum(1, keepdims=True))
+    tables /= (np.unique(unit, return_counts=True)[1] - 1)[:, None, None]
     if not seats:
         tables = (tables + exchange(tables)) / 2
-    return jackknife(verdicts.sum_by_prompt(tables, met, seats=seats), krippendorff_alpha, level)
+    return jackknife(verdicts.sum_by_prompt(tables, units, seats=seats), krippendorff_alpha, level)
 
 
 def reference_verdicts(log: JudgeLog) -> tuple[NDArray[np.int8], str]:

@@ -26,6 +26,7 @@ from comparity.judges.judge_contrasts import (
     JudgeGroupGap,
     compare_groups_of_judges,
     compare_runs,
+    note_ungrouped,
     read_judges,
 )
 from comparity.judges.leans import LeanFindings, find_leans
@@ -117,6 +118,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     _check_compared(log)
     parts = _parts_of_judges(log)
     summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
+    groups = read_judges(judges, options.by) if options.by else {}
     alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
     told = _find_leans(log, options)
     return JudgesAudit(
@@ -134,11 +136,15 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         leans=told.leans(options.level, options.margin / 100),
         sharpness=told.sharpness,
         drift=compare_runs(log, options.drift, options.level) if options.drift else None,
-        judge_groups=_compare_groups(log, judges, options),
+        judge_groups=_compare_groups(log, groups, options),
         leaderboard=rank_answerers(log, options.level, told.quality, told.lifts),
         examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
-        notes=(*_notes(log, corrected=bool(corrected)), *told.notes),
+        notes=(
+            *_notes(log, corrected=bool(corrected)),
+            *note_ungrouped(log, groups, options.by),
+            *told.notes,
+        ),
         level=options.level,
         margin=options.margin,
         provenance=_provenance(log, options),
@@ -289,11 +295,10 @@ def _correct(summaries: list[JudgeSummary]) -> tuple[JudgeSummary, ...]:
 
 
 def _compare_groups(
-    log: JudgeLog, judges: Any, options: JudgesOptions
+    log: JudgeLog, groups: Mapping[str, str], options: JudgesOptions
 ) -> tuple[JudgeGroupGap, ...]:
     if options.by is None:
         return ()
-    groups = read_judges(judges, options.by)
     return compare_groups_of_judges(log, groups, options.by, options.level)
 
 

@@ -38,7 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from comparity.errors import FewJudgesError, OptionError, UnknownJudgeError
+from comparity.errors import FewJudgesError, JudgeInTwoGroupsError, OptionError, UnknownJudgeError
+from comparity.errors.spelling import list_names
 from comparity.inference.gap_tests import Interval
 from comparity.inference.multiplicity import holm
 from comparity.judges.log import JudgeLog
@@ -238,17 +239,40 @@ def read_judges(source: Any, by: str) -> dict[str, str]:
     source : path, frame or mapping
         A mapping has the group of each judge.
     by : str
+
+    Raises
+    ------
+    JudgeInTwoGroupsError
+        Two rows put a judge in different groups.
     """
     if isinstance(source, Mapping):
-        return {str(name): text_of(group) for name, group in source.items()}
+        named = {str(name): group for name, group in source.items()}
+        return {name: text_of(group) for name, group in named.items() if not is_missing(group)}
     is_path = isinstance(source, str | os.PathLike)
     frame = read_table(source).to_native() if is_path else source
     columns = collect_columns(open_table(frame, "judges", {"judge": "judge", "group": by}).frame)
-    return {
-        text_of(name): text_of(group)
-        for name, group in zip(columns["judge"], columns["group"], strict=True)
-        if not is_missing(name) and not is_missing(group)
-    }
+    found: dict[str, tuple[int, str]] = {}
+    for row, told in enumerate(zip(columns["judge"], columns["group"], strict=True), start=1):
+        if any(map(is_missing, told)):
+            continue
+        name, group = map(text_of, told)
+        first, known = found.setdefault(name, (row, group))
+        if known != group:
+            raise JudgeInTwoGroupsError(name, by, {first: known, row: group})
+    return {name: group for name, (_, group) in found.items()}
+
+
+def note_ungrouped(log: JudgeLog, groups: Mapping[str, str], by: str | None) -> tuple[str, ...]:
+    """Return how many judges of the log have no group, and which; nothing where all have one."""
+    left = [name for name in log.judges if name not in groups]
+    if by is None or not left:
+        return ()
+    rows = np.isin(log.judge, [log.judges.index(name) for name in left])
+    note = (
+        f"{len(left):,} of {len(log.judges):,} judges ({int(rows.sum()):,} judgments) have no "
+        f"{by!r} in the table of judges, and are in none of its groups: {list_names(left)}."
+    )
+    return (note,)
 
 
 def compare_groups_of_judges(

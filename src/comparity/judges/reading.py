@@ -8,19 +8,22 @@ import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import combinations, takewhile
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from comparity.errors import (
     LogRowError,
+    NoLogError,
     NoVerdictError,
     SameLogError,
     UnknownLogError,
     UnreadableFileError,
 )
+from comparity.errors.spelling import list_names
 from comparity.judges.log import SAME_RECORD, JudgeLog, LogBuilder
 from comparity.judges.readers import (
     REASONS,
@@ -30,13 +33,15 @@ from comparity.judges.readers import (
     known_readers,
 )
 from comparity.tables.files import file_sha256, local_file, read_table
-from comparity.tables.frames import is_frame, of_engine, translate_duckdb
+from comparity.tables.frames import is_frame, is_missing, of_engine, translate_duckdb
 from comparity.tables.json_records import parse_documents
 
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 INSPECT_ENDING = ".eval"
 # Names that say nothing of who judged.
 IN_MEMORY = "records"
+# Values that are never missing, looked at first for speed.
+FULL = {str, int, bool}
 PLAIN_NAMES = {"result", "results", "annotations", "output", "outputs", "judgments", "log", "data"}
 
 
@@ -107,12 +112,16 @@ def read_logs(
     called = _name_paths(names)
     records: dict[str, int] = {}
     files: dict[str, list[str]] = {}
+    contents: dict[str, Content] = {}
     for name, reader, rows in opened:
-        source = Source(path=name, judge=judge or called[name], model=called[name], **facts)
-        files.setdefault(reader.name, []).append(name)
-        records[reader.name] = records.get(reader.name, 0) + _read_rows(
-            rows, reader, source, builder
+        who = judge or called[name]
+        source = Source(
+            path=name, judge=who, is_judge_given=bool(judge), model=called[name], **facts
         )
+        files.setdefault(reader.name, []).append(name)
+        n, contents[name] = _read_rows(rows, reader, source, builder)
+        records[reader.name] = records.get(reader.name, 0) + n
+    _check_copied(contents)
     log = builder.build(people)
     if not len(log) and not log.scores:
         left_out = "; ".join(f"{n:,} left out, {why}" for why, n in log.omitted.items())
@@ -121,16 +130,58 @@ def read_logs(
 
 
 def _tables_of(logs: Any) -> dict[str, Iterator[Any]]:
-    """Return the records of each log by its name."""
+    """Return the records of each log by its name; where a value is missing, it is None."""
+    return {name: _fill_gaps(name, rows) for name, rows in _raw_tables_of(logs).items()}
+
+
+def _fill_gaps(name: str, rows: Iterable[Any]) -> Iterator[Any]:
+    for n, row in enumerate(rows, start=1):
+        try:
+            yield _with_none(row)
+        except RecursionError as error:
+            raise UnreadableFileError(repr(name), f"record {n:,} is nested too deeply") from error
+
+
+def _with_none(value: Any) -> Any:
+    """Return a record with None for NaN, NA and NaT, by which frames and JSON say the same."""
+    if type(value) in FULL:
+        return value
+    if isinstance(value, Mapping):
+        return {name: _with_none(cell) for name, cell in value.items()}
+    if isinstance(value, list):
+        return [_with_none(cell) for cell in value]
+    return None if is_missing(value) else value
+
+
+def _raw_tables_of(logs: Any) -> dict[str, Iterator[Any]]:
     frame = of_engine(logs, "judgments")
     if is_frame(frame):
         return {IN_MEMORY: iter(frame.lazy().collect().iter_rows(named=True))}
-    several = [logs] if isinstance(logs, str | os.PathLike) else list(logs)
-    if several and all(isinstance(one, Mapping) for one in several):
+    several = [logs] if isinstance(logs, str | os.PathLike) else _list_logs(logs)
+    if all(isinstance(one, Mapping) for one in several):
         return {IN_MEMORY: iter(several)}
+    odd = [one for one in several if not isinstance(one, str | os.PathLike)]
+    if odd:
+        raise NoLogError(f"a list of {len(several):,} that holds {_kind(odd[0])}")
     names = [os.fspath(one) for one in several]
     _check_different(names)
     return {name: records_of(name) for name in names}
+
+
+def _list_logs(logs: Any) -> list[Any]:
+    """Return paths or records as a list that holds something."""
+    if isinstance(logs, Mapping):
+        raise NoLogError(f"one record alone, with {list_names([*logs])}")
+    if not isinstance(logs, Iterable):
+        raise NoLogError(_kind(logs))
+    several = [*logs]
+    if not several:
+        raise NoLogError("an empty list")
+    return several
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"something of type {type(value).__name__}"
 
 
 def _check_different(names: Sequence[str]) -> None:
@@ -141,6 +192,32 @@ def _check_different(names: Sequence[str]) -> None:
         if content in known:
             raise SameLogError(known[content], name)
         known[content] = name
+
+
+class Content(NamedTuple):
+    """What a file holds: numbers of its records, ascending, and who judged in it."""
+
+    records: NDArray[np.int64]
+    judges: frozenset[str]
+
+    def is_part_of(self, other: Content) -> bool:
+        """Say whether all records are in another file, too.
+
+        Of two judges whom only their files name, the one who judged less may agree in all of it.
+        """
+        if not self.judges <= other.judges and len(self.records) != len(other.records):
+            return False
+        # Most files differ in the first record.
+        return all(
+            bool(np.isin(some, other.records).all()) for some in (self.records[:1], self.records)
+        )
+
+
+def _check_copied(contents: Mapping[str, Content]) -> None:
+    by_size = sorted(contents, key=lambda name: len(contents[name].records))
+    for less, more in combinations(by_size, 2):
+        if contents[less].is_part_of(contents[more]):
+            raise SameLogError(more, less)
 
 
 def _open_log(name: str, rows: Iterator[Any], form: str) -> tuple[Reader, Iterator[Any]]:
@@ -189,9 +266,12 @@ def _read_inspect_archive(name: str) -> dict[str, Any]:
         raise UnreadableFileError(repr(name), str(error)) from error
 
 
-def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: LogBuilder) -> int:
+def _read_rows(
+    rows: Iterable[Any], reader: Reader, source: Source, builder: LogBuilder
+) -> tuple[int, Content]:
     """Hand all records of a file to its reader, and count them; twins of a record are left out."""
     seen: set[int] = set()
+    judges: set[str] = set()
     builder.source = source.path
     n = 0
     for n, record in enumerate(rows, start=1):
@@ -212,8 +292,9 @@ def _read_rows(rows: Iterable[Any], reader: Reader, source: Source, builder: Log
             raise LogRowError(source.path, n, reader.name, found) from error
         for entry in entries:
             builder.add(entry)
+            judges.add(getattr(entry, "judge", ""))
     builder.flush()
-    return n
+    return n, Content(np.sort(np.fromiter(seen, np.int64, len(seen))), frozenset(judges))
 
 
 def _fingerprint(record: Any) -> int:

@@ -13,6 +13,7 @@ from comparity.judges.by_group import AgreementGap, MissingTest
 from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
 from comparity.judges.leans import JudgeSharpness
 from comparity.judges.rates import PromptRate, SwappedTwins
+from comparity.judges.readers import CROWD
 from comparity.judges.reading import Reading
 from comparity.judges.single_scores import ScoreSummary
 from comparity.judges.wins import Lean
@@ -35,7 +36,7 @@ class JudgeSummary:
     ----------
     name : str
     persons : int
-        How many people these are; 0 for a judge who is none.
+        How many people these are; 0 for a judge who is none, 1 also for a crowd of voters.
     judgments, prompts : int
     missing : mapping of str to int
         Judgments without a verdict, by reason.
@@ -73,6 +74,11 @@ class JudgeSummary:
     repeats: PromptRate | None
     swap_gap: float
     swap_gap_interval: Interval
+
+    @property
+    def is_crowd(self) -> bool:
+        """Whether these are people, and the log does not say how many."""
+        return self.persons == 1 and self.name == CROWD
 
     @property
     def consistent(self) -> PromptRate | None:

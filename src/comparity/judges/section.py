@@ -88,7 +88,9 @@ def _headline(audit: JudgesAudit) -> str:
     people = sum(one.persons for one in audit.judges)
     others = sum(not one.persons for one in audit.judges)
     parts = [several(others, "judge")] if others or not people else []
-    parts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
+    crowd = any(one.is_crowd for one in audit.judges)
+    counted = "people" if crowd else "1 person" if people == 1 else f"{count(people)} people"
+    parts += [counted] if people else []
     if not audit.leans:
         return f"Audit of {' and '.join(parts)}: {judgments}"
     leaning = dict.fromkeys(clip(one.judge) for one in audit.leans if one.finding == VIOLATED)
@@ -140,7 +142,8 @@ def in_hundred(share: PromptRate) -> str:
 def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
     """Return what is told of a judge first; `seat` is its lean to one."""
     name = clip(one.name) if one.persons < 2 else f"People ({count(one.persons)})"
-    verb = "pick" if one.persons > 1 else "picks"
+    name = "People" if one.is_crowd else name
+    verb = "pick" if one.persons > 1 or one.is_crowd else "picks"
     parts = [_seat_words(seat)] if seat is not None else []
     if one.first is not None:
         parts.append(f"{verb} the first answer in {in_hundred(one.first)} decided judgments")

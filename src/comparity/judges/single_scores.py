@@ -40,7 +40,8 @@ class ScoreSummary:
     mean : float
         ``nan`` without scores.
     interval : Interval
-        Of the mean, with prompts as clusters; ``nan`` where all scores are equal and not 0 or 1.
+        Of the mean, with prompts as clusters; ``nan`` where all scores are equal, unless the mean
+        is a rate: scores are 0 and 1, by their format or because the judge gives both and no other.
     lowest, highest : float
     """
 
@@ -66,38 +67,50 @@ def summarise_scores(scores: Iterable[Score], level: float = 0.95) -> tuple[Scor
     (4.0, [1.4, 6.6])
     """
     found: defaultdict[tuple[str, str], list[Score]] = defaultdict(list)
+    given: defaultdict[str, set[float]] = defaultdict(set)
     for one in scores:
         found[one.judge, one.answerer].append(one)
+        if not math.isnan(one.score):
+            given[one.judge].add(one.score)
+    # Ones alone may be the lowest grade of ten.
+    passing = {judge for judge, values in given.items() if values in ({0.0}, {0.0, 1.0})}
     return tuple(
-        _summarise(judge, answerer, found[judge, answerer], level) for judge, answerer in found
+        _summarise(own, level, judge in passing or all(one.is_grade for one in own))
+        for (judge, _), own in found.items()
     )
 
 
-def _summarise(judge: str, answerer: str, scores: Sequence[Score], level: float) -> ScoreSummary:
+def _summarise(scores: Sequence[Score], level: float, is_rate: bool) -> ScoreSummary:
     scored = [one for one in scores if not math.isnan(one.score)]
     values = np.array([one.score for one in scored], dtype=np.float64)
     prompts, prompt = np.unique([one.prompt for one in scored], return_inverse=True)
     absent = Counter(one.reason or UNPARSED for one in scores if math.isnan(one.score))
+    # Right and wrong, passed and failed: the mean is a rate, known of equal scores, too.
+    is_rate = is_rate and len(values) > 0 and bool(np.isin(values, (0.0, 1.0)).all())
     return ScoreSummary(
-        judge=judge,
-        answerer=answerer,
+        judge=scores[0].judge,
+        answerer=scores[0].answerer,
         scores=len(values),
         prompts=len(prompts),
         missing=dict(absent),
         mean=float(values.mean()) if len(values) else math.nan,
-        interval=_interval_of_mean(values, prompt, level),
+        interval=(_interval_of_rate if is_rate else _interval_of_mean)(values, prompt, level),
         lowest=float(values.min()) if len(values) else math.nan,
         highest=float(values.max()) if len(values) else math.nan,
     )
+
+
+def _interval_of_rate(
+    values: NDArray[np.float64], prompt: NDArray[np.intp], level: float
+) -> Interval:
+    hits = np.bincount(prompt, values).astype(np.int64)
+    return rate_of(hits, np.bincount(prompt), level).interval
 
 
 def _interval_of_mean(
     values: NDArray[np.float64], prompt: NDArray[np.intp], level: float
 ) -> Interval:
     n, sums = np.bincount(prompt), np.bincount(prompt, values)
-    # Right and wrong, passed and failed: the mean is a rate, known of equal scores, too.
-    if len(values) and np.isin(values, (0.0, 1.0)).all():
-        return rate_of(sums.astype(np.int64), n, level).interval
     if len(n) < 2 or not np.ptp(values):
         return NOWHERE
     mean = float(values.mean())

@@ -26,6 +26,9 @@ UNPARSED, REFUSED, ERROR, EMPTY = "unparsed", "refused", "error", "empty"
 REASONS = (UNPARSED, REFUSED, ERROR, EMPTY)
 """Why there is no verdict."""
 
+CROWD = "people"
+"""The judge of votes whose voters a log does not tell apart: an unknown number of people."""
+
 ONE_ORDER, SAME_IN_BOTH, OTHER_IN_BOTH = 0, 1, 2
 """Whether a row is one presentation, or both orders in one, with the same verdict or another."""
 
@@ -83,7 +86,7 @@ class Judgment(NamedTuple):
 
 
 class Score(NamedTuple):
-    """One answer that was judged alone."""
+    """One answer that was judged alone; `is_grade`: from 0, wrong, to 1, right, by its format."""
 
     judge: str
     prompt: str
@@ -95,6 +98,7 @@ class Score(NamedTuple):
     category: str = ""
     text: str | None = None
     question: str | None = None
+    is_grade: bool = False
 
 
 class AnswerText(NamedTuple):
@@ -136,6 +140,8 @@ class Source:
     path : str
     judge : str
         Who judged, where the records do not say.
+    is_judge_given : bool
+        Whether the user said so; otherwise it is the part of the path in which files differ.
     model : str
         Who answered, where the records do not say.
     baseline : str
@@ -150,6 +156,7 @@ class Source:
 
     path: str
     judge: str = ""
+    is_judge_given: bool = False
     model: str = ""
     baseline: str = "baseline"
     columns: Mapping[str, str] | None = None
@@ -321,6 +328,26 @@ REFUSAL = re.compile(
 OPENING = 80
 
 
+def is_refusal(text: str) -> bool:
+    """Say whether a text begins as a refusal."""
+    return bool(REFUSAL.match(text[:OPENING].strip()))
+
+
+def why_missing(said: Any) -> str:
+    """Return why a judge's words hold no verdict: one of :data:`REASONS`.
+
+    Examples
+    --------
+    >>> why_missing("I'm sorry, but I cannot judge this."), why_missing("Both."), why_missing("")
+    ('refused', 'unparsed', 'empty')
+    """
+    if not isinstance(said, str):
+        return UNPARSED
+    if not said.strip():
+        return EMPTY
+    return REFUSED if is_refusal(said) else UNPARSED
+
+
 def measure(text: str) -> tuple[float, ...]:
     r"""Return the features of a text.
 
@@ -337,5 +364,5 @@ def measure(text: str) -> tuple[float, ...]:
         float(len(LISTED.findall(lines))),
         float(len(BOLD.findall(text))),
         float(text.count("```") // 2),
-        float(bool(REFUSAL.match(text[:OPENING].strip()))),
+        float(is_refusal(text)),
     )

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from comparity.judges.readers import (
-    EMPTY,
+    CROWD,
     ERROR,
     FIRST,
     NO_VERDICT,
@@ -40,6 +40,7 @@ from comparity.judges.readers import (
     optional_text,
     text_of,
     verdict_of,
+    why_missing,
 )
 
 WINNERS = {
@@ -53,7 +54,6 @@ WINNERS = {
 PICKS = {"A": FIRST, "B": SECOND, "C": TIE, "tie": TIE}
 ONE_HOT = {"winner_model_a": FIRST, "winner_model_b": SECOND, "winner_tie": TIE}
 IDS = ("question_id", "id", "conversation_id", "prompt_id")
-PEOPLE = "people"
 # These files are called by both models, and then by the judge.
 AFTER_MODELS = re.compile(r"^.*_vs_.*_")
 GRADES = {
@@ -78,16 +78,18 @@ QUESTION = re.compile(
 
 def read_battle(record: Record, _: Source) -> Iterator[Judgment]:
     """Yield one battle."""
-    word = record.get("winner")
+    word, names = record.get("winner"), [text_of(record, name) for name in ("model_a", "model_b")]
+    if word in names and word not in WINNERS:
+        raise RowFault(f"'winner' is {word!r}, a model's name, which the format 'table' reads")
     verdict = NO_VERDICT if word is None else verdict_of(word, WINNERS, "winner")
     # Items are answers to one prompt: of a longer conversation that is the first turn.
     texts = answer_text(record, "a", 1), answer_text(record, "b", 1)
     judge = optional_text(record, "judge", "user", "voter")
     yield Judgment(
-        judge=judge or PEOPLE,
+        judge=judge or CROWD,
         prompt=text_of(record, *IDS),
-        first=text_of(record, "model_a"),
-        second=text_of(record, "model_b"),
+        first=names[0],
+        second=names[1],
         verdict=verdict,
         reason=UNPARSED if word is None else "",
         turn=optional_text(record, "turn"),
@@ -113,7 +115,10 @@ def is_battle(record: Record) -> bool:
     if "winner_ab" in record or "judge_pick" in record:
         return False
     own = {"anony", "conv_metadata", "language", "is_code", "tstamp"} & set(record)
-    return bool(own) or not has(record, "question_id", "judge")
+    # A winner by name is any table's, or a vote with its judge.
+    word = record["winner"]
+    is_named = word in (record["model_a"], record["model_b"]) and str(word) not in WINNERS
+    return bool(own) or not (is_named or has(record, "question_id", "judge"))
 
 
 def read_one_hot(record: Record, _: Source) -> Iterator[Judgment]:
@@ -123,7 +128,7 @@ def read_one_hot(record: Record, _: Source) -> Iterator[Judgment]:
         raise RowFault("more than one of winner_model_a, winner_model_b and winner_tie is 1")
     texts = [_last_of_list(record.get(f"response_{side}")) for side in "ab"]
     yield Judgment(
-        judge=PEOPLE,
+        judge=CROWD,
         prompt=text_of(record, *IDS),
         first=text_of(record, "model_a"),
         second=text_of(record, "model_b"),
@@ -209,8 +214,7 @@ def read_game(game: Any) -> tuple[int, str, float]:
         return NO_VERDICT, ERROR, 0.0
     score = game.get("score")
     if score is None:
-        judgment = game.get("judgment")
-        return NO_VERDICT, UNPARSED if judgment or judgment is None else EMPTY, 0.0
+        return NO_VERDICT, why_missing(game.get("judgment")), 0.0
     if score not in GRADES:
         raise RowFault(f"'score' is {str(score)[:40]!r}, none of {', '.join(map(repr, GRADES))}")
     verdict, strength = GRADES[score]

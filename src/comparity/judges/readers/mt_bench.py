@@ -5,9 +5,9 @@ format                what winners mean
 ====================  ========================================================================
 ``mt-bench pairs``    ``g1_winner`` and ``g2_winner`` are mapped back to model_1 and model_2:
                       model_1 in game 2 means that the second seat won
-``mt-bench votes``    ``winner`` is model_a, model_b or tie; "tie (inconsistent)" is a judge whose
-                      two orders disagree, so a log with this word has both orders in one row,
-                      and no seats
+``mt-bench votes``    ``winner`` is model_a, model_b (or a model's name) or tie; "tie
+                      (inconsistent)" is a judge whose two orders disagree, so a log with this word
+                      has both orders in one row, and no seats
 ``mt-bench orders``   ``winner_ab`` and ``winner_ba`` are raw seats: in the second A is model_b
 ====================  ========================================================================
 """
@@ -40,6 +40,7 @@ from comparity.judges.readers import (
     optional_text,
     text_of,
     verdict_of,
+    why_missing,
 )
 from comparity.judges.readers.arena import (
     answer_text,
@@ -71,6 +72,11 @@ def judge_and_prompt(judge: Any) -> tuple[str, str]:
     return str(judge), ""
 
 
+def why_failed(said: Any) -> str:
+    """Return why FastChat has no verdict, from what it keeps of the judge's words."""
+    return ERROR if said == FAILED else why_missing(said)
+
+
 def read_pairs(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield both games of one pair."""
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
@@ -78,14 +84,14 @@ def read_pairs(record: Record, source: Source) -> Iterator[Judgment]:
     for game, (first, second) in ((1, (one, two)), (2, (two, one))):
         won = verdict_of(text_of(record, f"g{game}_winner"), MODELS, f"g{game}_winner")
         shown = record.get(f"g{game}_user_prompt")
-        failed = record.get(f"g{game}_judgment") == FAILED
+        said = record.get(f"g{game}_judgment")
         yield Judgment(
             judge=judge,
             prompt=text_of(record, "question_id"),
             first=first,
             second=second,
             verdict=won if game == 1 else flip(won),
-            reason=(ERROR if failed else UNPARSED) if won == NO_VERDICT else "",
+            reason=why_failed(said) if won == NO_VERDICT else "",
             turn=optional_text(record, "turn"),
             category=variant,
             texts=shown_answers(shown),
@@ -97,7 +103,8 @@ def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one vote, or both orders in one."""
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
     word = text_of(record, "winner")
-    verdict = verdict_of(word, VOTES, "winner")
+    one, two = text_of(record, "model_a"), text_of(record, "model_b")
+    verdict = verdict_of(word, {one: FIRST, two: SECOND, **VOTES}, "winner")
     is_person = bool(PEOPLE.match(judge))
     # Whoever collapses both orders says so by this word, or by calling the judge a pair.
     both = word == INCONSISTENT or (not is_person and "pair" in f"{judge} {variant}")
@@ -107,8 +114,8 @@ def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     yield Judgment(
         judge=judge,
         prompt=text_of(record, "question_id"),
-        first=text_of(record, "model_a"),
-        second=text_of(record, "model_b"),
+        first=one,
+        second=two,
         verdict=verdict,
         reason=UNPARSED if verdict == NO_VERDICT else "",
         turn=turn,
@@ -130,7 +137,7 @@ def read_orders(record: Record, source: Source) -> Iterator[Judgment]:
             first=first,
             second=second,
             verdict=verdict,
-            reason=UNPARSED if verdict == NO_VERDICT else "",
+            reason=why_failed(record.get(f"judgment_{order}")) if verdict == NO_VERDICT else "",
             turn=optional_text(record, "turn"),
             category=optional_text(record, "category"),
         )

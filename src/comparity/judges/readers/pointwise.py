@@ -13,7 +13,8 @@ format                 what is read
 ``promptfoo table``    its CSV: a cell for each prompt and provider, scored by all assertions
                        together; which of these a model decided is not in the file
 ``deepeval``           ``metricsData`` of each test case
-``lm-eval``            samples with the metrics of each document
+``lm-eval``            samples with the metrics of each document; a filter other than "none" is part
+                       of the judge's name
 ``mt-bench scores``    FastChat's single answers, 1 to 10; -1 is a failure
 =====================  =======================================================================
 """
@@ -43,7 +44,7 @@ from comparity.judges.readers import (
     spell,
     text_of,
 )
-from comparity.judges.readers.mt_bench import FAILED, judge_and_prompt
+from comparity.judges.readers.mt_bench import judge_and_prompt, why_failed
 
 # Inspect writes correct, partial and incorrect by letters, and N for no answer.
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -78,8 +79,8 @@ def read_inspect(record: Record, _: Source) -> Iterator[Score]:
         scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
         for scorer, score in scores.items():
             value = score.get("value") if isinstance(score, Mapping) else score
-            number = GRADES.get(value, math.nan) if isinstance(value, str) else number_of(value)
-            number = number if not math.isnan(number) else number_of(value)
+            grade = GRADES.get(value) if isinstance(value, str) else None
+            number = number_of(value) if grade is None else grade
             yield Score(
                 judge=scorer,
                 prompt=f"{optional_text(facts, 'task')} {spell(sample.get('id'))}".strip(),
@@ -89,6 +90,7 @@ def read_inspect(record: Record, _: Source) -> Iterator[Score]:
                 run=_repetition(sample.get("epoch")),
                 text=_plain_text(said),
                 question=question,
+                is_grade=grade is not None or isinstance(value, bool),
             )
 
 
@@ -135,6 +137,7 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score | Omission]:
                 reason=UNPARSED if math.isnan(number) else "",
                 text=said if isinstance(said, str) else None,
                 question=shown if isinstance(shown, str) else None,
+                is_grade=True,
             )
 
 
@@ -166,6 +169,7 @@ def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission
             score=math.nan if failed else float(found["score"]),
             reason=ERROR if failed else "",
             text=found["output"],
+            is_grade=True,
         )
 
 
@@ -191,6 +195,7 @@ def read_deepeval(record: Record, source: Source) -> Iterator[Score]:
                 reason=(ERROR if metric.get("error") else UNPARSED) if math.isnan(number) else "",
                 text=_plain_text(case.get("actualOutput")),
                 question=question,
+                is_grade=True,
             )
 
 
@@ -198,7 +203,10 @@ def read_lm_eval(record: Record, source: Source) -> Iterator[Score]:
     """Yield the metrics of one document."""
     named = record.get("metrics")
     metrics = named if isinstance(named, list) else [n for n in record if n not in DOCUMENT]
-    answers = record.get("filtered_resps") or record.get("resps")
+    # One document has a record for each filter, which takes something else out of one response.
+    how = optional_text(record, "filter")
+    suffix = f", {how}" if how not in ("", "none") else ""
+    answers = record.get("resps") or record.get("filtered_resps")
     while isinstance(answers, list) and answers:
         answers = answers[0]
     for metric in metrics:
@@ -206,7 +214,7 @@ def read_lm_eval(record: Record, source: Source) -> Iterator[Score]:
         if math.isnan(number):
             continue
         yield Score(
-            judge=str(metric),
+            judge=f"{metric}{suffix}",
             prompt=f"{TASK.sub('', source.path)} {text_of(record, 'doc_id')}".strip(),
             answerer=source.model,
             score=number,
@@ -219,13 +227,12 @@ def read_single(record: Record, source: Source) -> Iterator[Score]:
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
     number = number_of(record.get("score"))
     failed = math.isnan(number) or number < 0
-    reason = ERROR if record.get("judgment") == FAILED else UNPARSED
     yield Score(
         judge=judge,
         prompt=text_of(record, "question_id"),
         answerer=text_of(record, "model"),
         score=math.nan if failed else number,
-        reason=reason if failed else "",
+        reason=why_failed(record.get("judgment")) if failed else "",
         turn=optional_text(record, "turn"),
         category=variant,
     )

@@ -1,6 +1,6 @@
-"""Preference data, and the logs of studies and benchmarks of judges and reward models.
+"""Preference data, and what annotators and reward models make of it.
 
-All but the last two were written from the documentation and the code of the tools.
+All were written from the documentation and the code of the tools.
 
 ====================  ========================================================================
 format                what is read
@@ -10,18 +10,10 @@ format                what is read
                       is in ``referenced_models``, where ``m`` stands for the first, or follows from
                       the ranks of m and M in ``raw_completion``; otherwise it is recomputed: the
                       tool draws it from the instruction and its seed, which is 0 by default
-``judgebench``        ``judgments[2]``, decisions A>B, B>A and A=B in raw seats, the second with the
-                      answers exchanged; ``label`` is the truth
 ``rewardbench``       scores of a chosen and a rejected answer, or ``results`` 1, 0 and 0.5
 ``chosen, rejected``  preference data (TRL): with scores a reward model is compared with them, and
                       without the choice is the verdict
 ``pandalm``           columns of several annotators with 1, 2 and 0 (a tie)
-``llmbar``            ``output_2`` is shown first where "swap = True", but ``winner`` is mapped
-                      back. Rating evaluators score each answer alone; with equal scores their
-                      winner follows the seat, so the scores are read, and the winner is not
-``position bias``     the judge's words, in a column that is named after the judge (*Judging the
-                      Judges*); the last of ``[[A]]``, ``[[B]]`` and ``[[C]]`` (a tie) is the
-                      verdict, in raw seats
 ====================  ========================================================================
 """
 
@@ -30,7 +22,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,19 +40,17 @@ from comparity.judges.readers import (
     RowFault,
     Source,
     digest,
-    exchange_seats,
     flip,
     has,
     in_order,
-    list_of,
     name_of_text,
     number_of,
     optional_text,
     text_of,
     verdict_of,
+    why_missing,
 )
 
-DECISIONS = {"A>B": FIRST, "B>A": SECOND, "A=B": TIE, "B=A": TIE}
 ANNOTATED = {"1": FIRST, "2": SECOND, "0": TIE, "tie": TIE}
 SCORES = (
     ("scores_chosen", "scores_rejected"),
@@ -70,14 +59,6 @@ SCORES = (
     ("reward_chosen", "reward_rejected"),
     ("chosen_reward", "rejected_reward"),
 )
-OUTPUTS = {"1": FIRST, "2": SECOND, "tie": TIE}
-ORDERS = {"swap = False": False, "swap = True": True}
-TAG = re.compile(r"\[\[([ABC])\]\]")
-TAGS = {"A": FIRST, "B": SECOND, "C": TIE}
-FIXED = {
-    *("cmp_index", "question_1", "question_2", "answer1_1", "answer1_2", "answer2_1", "answer2_2"),
-    *("A", "B", "reference_answer_1", "reference_answer_2", "evaluating_guidance", "task"),
-}
 
 
 def read_alpaca(record: Record, source: Source) -> Iterator[Entry]:
@@ -100,7 +81,7 @@ def read_alpaca(record: Record, source: Source) -> Iterator[Entry]:
         first=text_of(record, f"generator_{2 if way < 0 else 1}"),
         second=text_of(record, f"generator_{1 if way < 0 else 2}"),
         verdict=verdict if way > 0 else flip(verdict),
-        reason=UNPARSED if missing else "",
+        reason=why_missing(record.get("raw_completion")) if missing else "",
         strength=math.nan if missing else 2 * abs(number - 1.5),
         category=optional_text(record, "dataset"),
         texts=in_order((text_of(record, "output_1"), text_of(record, "output_2")), way),
@@ -148,30 +129,6 @@ def is_switched(instruction: str) -> bool:
     """
     seed = f"is_switched_outputs{instruction}0"
     return random.Random(seed).choices([False, True])[0]
-
-
-def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
-    """Yield one judgment for each order."""
-    texts = text_of(record, "response_A"), text_of(record, "response_B")
-    names = name_of_text("response_A", texts[0]), name_of_text("response_B", texts[1])
-    gold = verdict_of(text_of(record, "label"), DECISIONS, "label")
-    question = optional_text(record, "question")
-    for place, judged in enumerate(list_of(record, "judgments")):
-        decision = judged.get("decision") if isinstance(judged, dict) else None
-        way = -1 if place % 2 else 1
-        yield Judgment(
-            judge=optional_text(record, "judge_name", "judge") or source.judge,
-            prompt=optional_text(record, "pair_id", "original_id") or digest(question),
-            first=in_order(names, way)[0],
-            second=in_order(names, way)[1],
-            verdict=NO_VERDICT if decision is None else verdict_of(decision, DECISIONS, "decision"),
-            reason=UNPARSED if decision is None else "",
-            gold=gold if way > 0 else flip(gold),
-            category=optional_text(record, "source"),
-            texts=in_order(texts, way),
-            run=str(place // 2 or ""),
-            question=question or None,
-        )
 
 
 def read_chosen(record: Record, source: Source) -> Iterator[Judgment]:
@@ -274,80 +231,12 @@ def _is_rewardbench(record: Record) -> bool:
     )
 
 
-def read_llmbar(record: Record, source: Source) -> Iterator[Judgment]:
-    """Yield both orders, or one comparison of two scores."""
-    question = text_of(record, "input")
-    texts = text_of(record, "output_1"), text_of(record, "output_2")
-    label = record.get("label")
-    both = Judgment(
-        judge=source.judge,
-        prompt=digest(question),
-        first=name_of_text("output_1", texts[0]),
-        second=name_of_text("output_2", texts[1]),
-        verdict=NO_VERDICT,
-        gold=NO_VERDICT if label is None else verdict_of(label, OUTPUTS, "label"),
-        texts=texts,
-        question=question,
-    )
-    for place, result in enumerate(list_of(record, "results")):
-        run = str(place or "")
-        if has(result, "score_1", "score_2"):
-            verdict = _compare(result["score_1"], result["score_2"])
-            yield both._replace(verdict=verdict, run=run, is_seated=False)
-            continue
-        for order, swapped in ORDERS.items():
-            if order not in result:
-                continue
-            won = result[order].get("winner") if isinstance(result[order], dict) else None
-            verdict = NO_VERDICT if won is None else verdict_of(won, OUTPUTS, "winner")
-            shown = both._replace(verdict=verdict, run=run)
-            yield exchange_seats(shown) if swapped else shown
-
-
-def _compare(one: Any, two: Any) -> int:
-    """Return which of two scores is larger; LLMBar keeps each with why the model stopped."""
-    scores = [number_of(s[0] if isinstance(s, list | tuple) and s else s) for s in (one, two)]
-    if scores[0] != scores[0] or scores[1] != scores[1]:
-        return NO_VERDICT
-    return (scores[0] > scores[1]) - (scores[0] < scores[1])
-
-
-def read_tagged(record: Record, _: Source) -> Iterator[Judgment]:
-    """Yield one presentation; the verdict is the last tag in the judge's words."""
-    judges = [name for name in record if name not in FIXED]
-    if not judges:
-        raise RowFault("no column with the words of a judge")
-    said = optional_text(record, judges[-1])
-    tags = TAG.findall(said)
-    sides = [
-        "".join(optional_text(record, f"answer{side}_{turn}") for turn in (1, 2)) for side in (1, 2)
-    ]
-    yield Judgment(
-        judge=judges[-1],
-        prompt=text_of(record, "cmp_index").split(";")[0],
-        first=text_of(record, "A"),
-        second=text_of(record, "B"),
-        verdict=TAGS[tags[-1]] if tags else NO_VERDICT,
-        reason="" if tags else UNPARSED if said else EMPTY,
-        category=optional_text(record, "task"),
-        texts=(sides[0], sides[1]),
-        question=optional_text(record, "question_1"),
-    )
-
-
 READERS = (
     Reader(
         name="alpaca eval",
         about="AlpacaEval annotations, seats as recorded or drawn again from its seed",
         matches=lambda record: has(record, "instruction", "output_1", "output_2", "preference"),
         read=read_alpaca,
-        is_documented_only=True,
-    ),
-    Reader(
-        name="judgebench",
-        about="JudgeBench judgments, both orders",
-        matches=lambda record: has(record, "response_A", "response_B", "judgments"),
-        read=read_judgebench,
         is_documented_only=True,
     ),
     Reader(
@@ -373,17 +262,5 @@ READERS = (
         ),
         read=read_pandalm,
         is_documented_only=True,
-    ),
-    Reader(
-        name="llmbar",
-        about="LLMBar evaluators",
-        matches=lambda record: has(record, "input", "output_1", "output_2", "results"),
-        read=read_llmbar,
-    ),
-    Reader(
-        name="position bias",
-        about="position-bias records, verdicts from tags",
-        matches=lambda record: has(record, "cmp_index", "A", "B", "answer1_1", "answer2_1"),
-        read=read_tagged,
     ),
 )

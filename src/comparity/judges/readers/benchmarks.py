@@ -1,0 +1,198 @@
+"""Logs of benchmarks and studies of judges.
+
+JudgeBench was written from its code.
+
+====================  ========================================================================
+format                what is read
+====================  ========================================================================
+``judgebench``        ``judgments[2]``, decisions A>B, B>A and A=B in raw seats, the second with the
+                      answers exchanged; ``label`` is the truth. ``judge_name`` is the prompt: the
+                      model is in the name of the file, and in each judgment
+``llmbar``            ``output_2`` is shown first where "swap = True", but ``winner`` is mapped
+                      back. Rating evaluators score each answer alone; with equal scores their
+                      winner follows the seat, so the scores are read, and the winner is not
+``position bias``     the judge's words, in a column that is named after the judge (*Judging the
+                      Judges*); the last of ``[[A]]``, ``[[B]]`` and ``[[C]]`` (a tie) is the
+                      verdict, in raw seats
+====================  ========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from comparity.judges.readers import (
+    ERROR,
+    FIRST,
+    NO_VERDICT,
+    SECOND,
+    TIE,
+    Judgment,
+    Reader,
+    Record,
+    RowFault,
+    Source,
+    digest,
+    exchange_seats,
+    flip,
+    has,
+    in_order,
+    list_of,
+    name_of_text,
+    number_of,
+    optional_text,
+    text_of,
+    verdict_of,
+    why_missing,
+)
+
+# Files are called dataset=...,response_model=...,judge_name=...,judge_model=....jsonl.
+MODEL_OF_FILE = re.compile(r"judge_model=(.+?)(?:,|\.jsonl?(?:\.gz)?$|$)")
+DECISIONS = {"A>B": FIRST, "B>A": SECOND, "A=B": TIE, "B=A": TIE}
+OUTPUTS = {"1": FIRST, "2": SECOND, "tie": TIE}
+ORDERS = {"swap = False": False, "swap = True": True}
+TAG = re.compile(r"\[\[([ABC])\]\]")
+TAGS = {"A": FIRST, "B": SECOND, "C": TIE}
+FIXED = {
+    *("cmp_index", "question_1", "question_2", "answer1_1", "answer1_2", "answer2_1", "answer2_2"),
+    *("A", "B", "reference_answer_1", "reference_answer_2", "evaluating_guidance", "task"),
+}
+
+
+def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield one judgment for each order."""
+    texts = text_of(record, "response_A"), text_of(record, "response_B")
+    names = name_of_text("response_A", texts[0]), name_of_text("response_B", texts[1])
+    gold = verdict_of(text_of(record, "label"), DECISIONS, "label")
+    question = optional_text(record, "question")
+    games = [one if isinstance(one, dict) else {} for one in list_of(record, "judgments")]
+    for place, judged in enumerate(games):
+        decision = judged.get("decision")
+        way = -1 if place % 2 else 1
+        yield Judgment(
+            judge=_name_judge(record, games, source),
+            prompt=optional_text(record, "pair_id", "original_id") or digest(question),
+            first=in_order(names, way)[0],
+            second=in_order(names, way)[1],
+            verdict=NO_VERDICT if decision is None else verdict_of(decision, DECISIONS, "decision"),
+            reason=_why_undecided(judged) if decision is None else "",
+            gold=gold if way > 0 else flip(gold),
+            category=optional_text(record, "source"),
+            texts=in_order(texts, way),
+            run=str(place // 2 or ""),
+            question=question or None,
+        )
+
+
+def _why_undecided(judged: Record) -> str:
+    """Return why there is no decision; the tool writes null where the judge could not be asked."""
+    told = judged.get("judgment")
+    return (
+        why_missing(told.get("response") if isinstance(told, dict) else told) if judged else ERROR
+    )
+
+
+def _name_judge(record: Record, games: Sequence[Record], source: Source) -> str:
+    """Return the model that judged, and its prompt, which is all that a record names."""
+    if source.is_judge_given:
+        return source.judge
+    named = MODEL_OF_FILE.search(PurePath(source.path).name)
+    told = (one.get("judgment") for one in games)
+    models = (optional_text(one, "judge_model") for one in told if isinstance(one, dict))
+    model = named[1] if named else next(filter(None, models), source.judge)
+    prompt = optional_text(record, "judge_name", "judge")
+    return f"{model} ({prompt})" if prompt else model
+
+
+def read_llmbar(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield both orders, or one comparison of two scores."""
+    question = text_of(record, "input")
+    texts = text_of(record, "output_1"), text_of(record, "output_2")
+    label = record.get("label")
+    both = Judgment(
+        judge=source.judge,
+        prompt=digest(question),
+        first=name_of_text("output_1", texts[0]),
+        second=name_of_text("output_2", texts[1]),
+        verdict=NO_VERDICT,
+        gold=NO_VERDICT if label is None else verdict_of(label, OUTPUTS, "label"),
+        texts=texts,
+        question=question,
+    )
+    for place, result in enumerate(list_of(record, "results")):
+        run = str(place or "")
+        if has(result, "score_1", "score_2"):
+            yield both._replace(**_compare(result), run=run, is_seated=False)
+            continue
+        for order, swapped in ORDERS.items():
+            if order not in result:
+                continue
+            game = result[order] if isinstance(result[order], dict) else {}
+            won = game.get("winner")
+            verdict = NO_VERDICT if won is None else verdict_of(won, OUTPUTS, "winner")
+            reason = why_missing(_text(game.get("completion"))) if won is None else ""
+            shown = both._replace(verdict=verdict, reason=reason, run=run)
+            yield exchange_seats(shown) if swapped else shown
+
+
+def _compare(result: Record) -> dict[str, Any]:
+    """Return which of two scores is larger, or why that is not known."""
+    said = [_text(result[name]) for name in ("score_1", "score_2")]
+    one, two = map(number_of, said)
+    if one == one and two == two:
+        return {"verdict": (one > two) - (one < two)}
+    return {"reason": why_missing(said[0] if one != one else said[1])}
+
+
+def _text(said: Any) -> Any:
+    """Return what LLMBar keeps of a judge's words, beside why the model stopped."""
+    return said[0] if isinstance(said, list | tuple) and said else said
+
+
+def read_tagged(record: Record, _: Source) -> Iterator[Judgment]:
+    """Yield one presentation; the verdict is the last tag in the judge's words."""
+    judges = [name for name in record if name not in FIXED]
+    if not judges:
+        raise RowFault("no column with the words of a judge")
+    said = optional_text(record, judges[-1])
+    tags = TAG.findall(said)
+    sides = [
+        "".join(optional_text(record, f"answer{side}_{turn}") for turn in (1, 2)) for side in (1, 2)
+    ]
+    yield Judgment(
+        judge=judges[-1],
+        prompt=text_of(record, "cmp_index").split(";")[0],
+        first=text_of(record, "A"),
+        second=text_of(record, "B"),
+        verdict=TAGS[tags[-1]] if tags else NO_VERDICT,
+        reason="" if tags else why_missing(said),
+        category=optional_text(record, "task"),
+        texts=(sides[0], sides[1]),
+        question=optional_text(record, "question_1"),
+    )
+
+
+READERS = (
+    Reader(
+        name="judgebench",
+        about="JudgeBench judgments, both orders",
+        matches=lambda record: has(record, "response_A", "response_B", "judgments"),
+        read=read_judgebench,
+        is_documented_only=True,
+    ),
+    Reader(
+        name="llmbar",
+        about="LLMBar evaluators",
+        matches=lambda record: has(record, "input", "output_1", "output_2", "results"),
+        read=read_llmbar,
+    ),
+    Reader(
+        name="position bias",
+        about="position-bias records, verdicts from tags",
+        matches=lambda record: has(record, "cmp_index", "A", "B", "answer1_1", "answer2_1"),
+        read=read_tagged,
+    ),
+)
