@@ -144,6 +144,19 @@ def test_the_command_refuses_what_it_does_not_understand(
     assert run(str(log), "--format", "llmbar") == 2
 
 
+def test_the_command_leaves_out_rows_without_a_result_and_counts_them(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = log.with_name("votes.csv")
+    table.write_text("left,right,winner,prompt\nm,n,left,p1\nn,m,,p1\n", encoding="utf-8")
+    assert run(str(table)) == 2
+    assert "--drop-missing" in capsys.readouterr().err
+    assert run(str(table), "--drop-missing") == 0
+    out = capsys.readouterr().out
+    assert "1 left out: no result." in out
+    assert "1 file, 1 judgment" in out
+
+
 def test_of_many_judges_the_busiest_are_shown_and_people_are_asked_for() -> None:
     rows = [
         {"question_id": f"q{prompt}", "model_a": "m", "model_b": "n", "judge": f"w{judge}"}

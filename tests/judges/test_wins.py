@@ -181,6 +181,16 @@ def test_frames_stand_in_for_logs_of_a_gate() -> None:
     assert result["bias"].finding == VIOLATED
 
 
+def test_a_gate_leaves_out_rows_without_a_result_and_counts_them(tmp_path: Path) -> None:
+    rows = [{"prompt": f"p{k}", "left": "m", "right": "n", "winner": "left"} for k in range(9)]
+    log = write(tmp_path, "votes.jsonl", [*rows, rows[0] | {"prompt": "p9", "winner": ""}])
+    with pytest.raises(PolicyAuditError, match="is empty"):
+        check(policy(log))
+    audit = check(policy(log, drop_missing=True))["bias"].audit
+    assert audit.n == 9
+    assert "1 left out: no result." in audit.notes
+
+
 def test_leans_are_told_with_what_would_decide() -> None:
     rows = games("hasty", 0.9, 3, questions=60) + games("steady", 0.0, 4, questions=60)
     text = " ".join(str(audit_judges(rows)).split())

@@ -194,6 +194,7 @@ def audit_files(*logs: Any, **choices: Any) -> Audit:
             "Gaps are wins of 100 pairs of equally good answers, minus 50; the margin is "
             f"{options.margin:g}.",
             *(f"{one} has no lean, by assumption." for one in _anchors(told)),
+            *_omissions(log),
             *told.notes,
         ),
     )
@@ -318,10 +319,15 @@ def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:
                 )
 
 
-def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
+def _omissions(log: JudgeLog) -> Iterator[str]:
+    """Yield how many rows were left out, by reason."""
     for why, n in log.omitted.items():
         again = "; repeated judgments need a column that numbers them" if why == SAME_RECORD else ""
         yield f"{n:,} left out: {why}{again}."
+
+
+def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
+    yield from _omissions(log)
     if len(log.judges) - len(log.people) > MOST_JUDGES:
         yield (
             f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "
