@@ -28,7 +28,7 @@ from comparity.judges.judge_contrasts import (
     compare_runs,
     read_judges,
 )
-from comparity.judges.leans import LeanFindings, find_leans
+from comparity.judges.leans import find_leans
 from comparity.judges.log import SAME_RECORD, JudgeLog
 from comparity.judges.options import AUTO, JudgesOptions, LeansForm
 from comparity.judges.rates import (
@@ -48,6 +48,7 @@ from comparity.judges.readers import NO_VERDICT, REASONS
 from comparity.judges.reading import Reading, read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary
 from comparity.judges.single_scores import summarise_scores
+from comparity.judges.wins import LeanFindings
 from comparity.results.audit import Audit
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import shows

@@ -9,11 +9,10 @@ from comparity.inference.gap_tests import Interval
 from comparity.judges.agreement import Agreement, Coefficient
 from comparity.judges.answerers import MOST_OPPONENTS
 from comparity.judges.judge_contrasts import Drift
-from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import MOST_SHOWN, JudgesAudit
 from comparity.judges.single_scores import score_grids
-from comparity.judges.wins import Lean
+from comparity.judges.wins import PEOPLE, TRUTH, Lean
 from comparity.reports.heat import HeatMap
 from comparity.reports.sections import MISSING, Grid, clip, count, interval, p_value, rate, signed
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN

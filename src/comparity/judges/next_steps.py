@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from comparity.judges.leans import PEOPLE
 from comparity.judges.result import JudgesAudit
-from comparity.judges.wins import EVEN, Lean
+from comparity.judges.wins import EVEN, PEOPLE, Lean
 from comparity.reports.sections import clip, count, several
 from comparity.results.result import UNDECIDED, VIOLATED
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from comparity.judges.agreement import PEOPLE as VOTES
 from comparity.judges.grids import LEAN_WORDS, grids_of
 from comparity.judges.judge_contrasts import Drift
-from comparity.judges.leans import PEOPLE, TRUTH
 from comparity.judges.next_steps import (
     ALPHA,
     MOST_SENTENCES,
@@ -22,7 +21,7 @@ from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
 from comparity.judges.single_scores import ScoreSummary
-from comparity.judges.wins import EVEN, Lean
+from comparity.judges.wins import EVEN, PEOPLE, TRUTH, Lean
 from comparity.reports.charts import (
     KINDS,
     Axis,
