@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from comparity.judges.log import JudgeLog
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
 from comparity.judges.wins import (
+    FEWEST_JUDGMENTS,
     FEWEST_PROMPTS,
     FIRST_SEAT,
     PEOPLE,
@@ -53,6 +55,7 @@ from comparity.ranking.connectivity import explains_seats
 from comparity.ranking.items import list_first
 from comparity.ranking.likelihood.lot_likelihood import NO_TASTE, Lots
 from comparity.ranking.lots import LotFit, fit_lots
+from comparity.reports.sections import clip
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -64,7 +67,10 @@ NOT_CONVERGED = (
     "The fit of leans did not converge: leans, sharpness and quality without leans may be off. "
     "Judgments of more prompts help."
 )
-
+FEW_OF_TRUSTED = (
+    "{} is trusted, but decided too little: leans against a judge need "
+    f"{FEWEST_JUDGMENTS} decided judgments of it, of {FEWEST_PROMPTS} prompts."
+)
 JUDGED_ONCE = (
     "One judgment of each prompt by {}: opinions of their own cannot be told from chance. A judge "
     "with strong opinions may then seem to lean by one or two wins of 100. Both orders of each "
@@ -95,6 +101,8 @@ def find_leans(
     makers = Makers(families or {})
     if trusted and trusted not in log.judges:
         raise OptionError("trusted", trusted, [", ".join(map(repr, log.judges[:10]))])
+    # People judge together, so whoever trusts one of them trusts all.
+    trusted = "" if trusted in log.people else trusted
     log = log.take((log.verdict != NO_VERDICT) & (log.first != log.second))
     seats = (*seat_leans(log),)
     by_truth = not log.people and not trusted and has_truth(log)
@@ -106,16 +114,32 @@ def find_leans(
     # Pairs in both orders tell more of a seat, and assume less.
     told = {one.judge for one in seats}
     others = [one for one in found.estimates if one.kind != "seat" or one.judge not in told]
-    return found._replace(estimates=(*seats, *others))
+    return _name_person(found._replace(estimates=(*seats, *others)), log.people)
+
+
+def _name_person(found: LeanFindings, people: tuple[str, ...]) -> LeanFindings:
+    """Call people by the name of the only one, as everywhere else; several are people."""
+    if len(people) != 1:
+        return found
+    names = {PEOPLE: people[0]}
+    return found._replace(
+        estimates=tuple(
+            one._replace(judge=names.get(one.judge, one.judge)) for one in found.estimates
+        ),
+        sharpness=tuple(
+            replace(one, judge=names.get(one.judge, one.judge)) for one in found.sharpness
+        ),
+    )
 
 
 def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) -> LeanFindings:
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
-    log, notes = _within_work(log)
+    log, part = _within_work(log)
     panel = QualityPanel.of(log)
-    if not panel.has_people:
-        notes += _words_on_families(makers, log)
-    if len(panel.names) < 2 or (trusted and trusted not in panel.names):
+    notes = () if panel.has_people else _words_on_families(makers, log)
+    if trusted and trusted not in panel.names:
+        return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(clip(trusted))))
+    if len(panel.names) < 2:
         return LeanFindings(notes=notes)
     log, answers = panel.log, Answers.of(panel.log)
     own = makers.of(one for one in panel.names if one != PEOPLE) if panel.has_people else []
@@ -123,9 +147,9 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     if not numbers:
         return LeanFindings(notes=notes)
     fitted = _fit_quality(panel, answers, numbers)
-    notes += () if fitted.converged else (NOT_CONVERGED,)
+    notes = (*part, *notes, *(() if fitted.converged else (NOT_CONVERGED,)))
     if once := panel.judged_once:
-        notes += (JUDGED_ONCE.format(list_first(once)),)
+        notes += (JUDGED_ONCE.format(list_first(map(clip, once))),)
     zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
