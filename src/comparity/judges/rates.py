@@ -315,15 +315,22 @@ def _is_decided(log: JudgeLog) -> Rows:
 
 def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRate | None, str]:
     """Return how often the first answer wins where one does, or why that says nothing of seats."""
-    kept = rows & log.seated & (log.orders == ONE_ORDER) & _is_decided(log)
+    decided = rows & _is_decided(log)
+    seated = rows & log.seated & (log.orders == ONE_ORDER)
+    kept = decided & seated
+    # An answerer who is always first wins there because of its quality, for all one knows.
+    if np.intersect1d(log.first[kept], log.second[kept]).size:
+        return _share(log, kept, log.verdict == FIRST, level), ""
+    if not decided.any():
+        is_lost = not (rows & (log.verdict != NO_VERDICT)).any()
+        return None, "all verdicts are missing" if is_lost else "no verdict names a winner"
     if not kept.any():
-        if (rows & (log.orders != ONE_ORDER)).any():
+        if (decided & (log.orders != ONE_ORDER)).any():
             return None, "the log has one row for both orders of a pair"
         return None, "the log does not say which answer was shown first"
-    # An answerer who is always first wins there because of its quality, for all one knows.
-    if not np.intersect1d(log.first[kept], log.second[kept]).size:
+    if not np.intersect1d(log.first[seated], log.second[seated]).size:
         return None, "no answerer was ever shown in both seats"
-    return _share(log, kept, log.verdict == FIRST, level), ""
+    return None, "no answerer won or lost in both seats"
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:
