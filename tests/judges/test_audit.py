@@ -15,6 +15,7 @@ from comparity.cli import main
 from comparity.errors import OptionError
 from comparity.judges.result import JudgesAudit
 from tests.judges.samples import ARENA_HARD, LLMBAR, MT_BENCH_PAIRS, SAMPLES, TABLE
+from tests.judges.test_right_verdicts import battles
 
 
 def games(n: int = 40, seed: int = 1) -> list[dict[str, Any]]:
@@ -79,6 +80,35 @@ def test_a_judge_who_prefers_the_first_seat_is_advised_about() -> None:
 def test_people_can_be_named_by_a_pattern() -> None:
     audit = audit_judges(TABLE, people=["a*"])
     assert [one.persons for one in audit.judges] == [1, 0]
+    with pytest.raises(OptionError, match=r"zzz\*.*\n.*\n.*'ann', 'bob'"):
+        audit_judges(TABLE, people=["a*", "zzz*"])
+
+
+def test_a_judge_without_a_name_is_called_so() -> None:
+    audit = audit_judges([row | {"judge": ""} for row in games(4)])
+    assert [one.name for one in audit.judges] == ["(no name)"]
+    assert "(no name): " in str(audit)
+
+
+def test_few_trials_are_counted_and_not_told_in_numbers_of_100() -> None:
+    rows = [row | {"games": [{"score": "A>B"}, {"score": "B>A"}]} for row in games(4)]
+    (first, *_) = audit_judges(rows[:1]).section().sentences
+    assert "picks the first answer in 1 of 2 decided judgments" in first
+    (first, *_) = audit_judges([row | {"judge": "j"} for row in rows]).section().sentences
+    assert "picks the first answer in 4 of 8 [" in first
+    (first, *_) = audit_judges([row | {"judge": "j"} for row in games(40)]).section().sentences
+    assert " of 100 [" in first
+
+
+def test_notes_are_shown_whole_and_names_in_them_are_cut() -> None:
+    rows = battles("J", turned=False)
+    (note,) = audit_judges(rows).section().lists["What was left out, and what to check"]
+    assert len(note) > 160
+    assert note.endswith("answerers.")
+    long = [row | {"judge": "J" * 10_000} for row in rows]
+    (note,) = audit_judges(long).section().lists["What was left out, and what to check"]
+    assert "10,000 characters in all" in note
+    assert note.endswith("answerers.")
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ from comparity.judges.reading import Reading, read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary
 from comparity.judges.single_scores import summarise_scores
 from comparity.judges.wins import LeanFindings
+from comparity.reports.sections import clip
 from comparity.results.audit import Audit
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import shows
@@ -59,6 +61,9 @@ from comparity.tables.frames import of_engine
 POOLED = "people"
 MOST_EXAMPLES = 3
 LETTERS = 300
+MOST_LISTED = 10
+NO_NAME = "(no name)"
+"""What a judge is called whose name in the log is empty."""
 
 
 @shows(JudgesOptions)
@@ -210,7 +215,7 @@ def audit_frames(*logs: Any, **choices: Any) -> Audit:
 def _anchors(told: LeanFindings) -> Iterator[str]:
     """Yield who has no lean, by assumption."""
     names = dict.fromkeys(one.against for one in told.estimates if one.against)
-    yield from (name[:1].upper() + name[1:] for name in names)
+    yield from (clip(name[:1].upper() + name[1:]) for name in names)
 
 
 def _find_leans(log: JudgeLog, options: JudgesOptions) -> LeanFindings:
@@ -218,8 +223,8 @@ def _find_leans(log: JudgeLog, options: JudgesOptions) -> LeanFindings:
 
 
 def _read(logs: Any, options: JudgesOptions) -> tuple[JudgeLog, tuple[Reading, ...]]:
-    """Read logs as the options say."""
-    return read_logs(
+    """Read logs as the options say; who has no name is called so."""
+    log, readings = read_logs(
         logs,
         form=_form(options),
         judge=options.judge or "",
@@ -230,6 +235,17 @@ def _read(logs: Any, options: JudgesOptions) -> tuple[JudgeLog, tuple[Reading, .
         drop_missing=options.drop_missing,
         **({"baseline": options.baseline} if options.baseline else {}),
     )
+    judges, people = (tuple(one or NO_NAME for one in who) for who in (log.judges, log.people))
+    _check_people(options.people, {*judges, *(one.judge for one in log.scores)})
+    scores = tuple(one._replace(judge=one.judge or NO_NAME) for one in log.scores)
+    return replace(log, judges=judges, people=people, scores=scores), readings
+
+
+def _check_people(patterns: Sequence[str], judges: Collection[str]) -> None:
+    """Refuse a pattern of people that names no judge."""
+    for one in patterns:
+        if not any(fnmatchcase(judge, one) for judge in judges):
+            raise OptionError("people", one, [", ".join(map(repr, sorted(judges)[:MOST_LISTED]))])
 
 
 def _form(options: JudgesOptions) -> str:
@@ -341,11 +357,11 @@ def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
         )
     for answerer in log.mismatched:
         yield (
-            f"The answers of {answerer} share few words with their prompts, where those of others "
-            "share many: check whether they were joined to the right prompts."
+            f"The answers of {clip(answerer)} share few words with their prompts, where those of "
+            "others share many: check whether they were joined to the right prompts."
         )
     for answerer, n in log.several_texts.items():
         yield (
-            f"{n:,} answers of {answerer} have a second text for the same prompt; if these are two "
-            "answerers, read the logs apart or name them (--baseline)."
+            f"{n:,} answers of {clip(answerer)} have a second text for the same prompt; if these are "
+            "two answerers, read the logs apart or name them (--baseline)."
         )

@@ -224,8 +224,8 @@ def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
     if not shared:
         return ()
     return (
-        f"Judges and answerers of one maker ({', '.join(sorted(shared))}): whether a judge prefers "
-        "its own family is not identified without people's verdicts or a truth, because better "
+        f"Judges and answerers of one maker ({', '.join(map(clip, sorted(shared)))}): whether a judge "
+        "prefers its own family is not identified without people's verdicts or a truth, because better "
         "answers of that family would look the same.",
     )
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from comparity.errors.spelling import visible
 from comparity.judges.agreement import PEOPLE as VOTES
 from comparity.judges.grids import grids_of
 from comparity.judges.judge_contrasts import Drift
@@ -51,13 +52,15 @@ LEAN_TITLES = {
     "family": "Makers: how often it picks the answer of one maker",
 }
 """Pictures of leans, by their kind."""
+FEWEST_IN_HUNDRED = 10
+"""Trials of which a share is told in numbers of 100; of fewer they are counted."""
 
 
 def section_of(audit: JudgesAudit) -> Section:
     """Return what is told of an audit of judges."""
     lists: dict[str, list[str]] = {}
     if audit.notes:
-        lists["What was left out, and what to check"] = list(map(clip, audit.notes))
+        lists["What was left out, and what to check"] = list(map(visible, audit.notes))
     advice = list(advice_on(audit))
     if advice:
         lists["What to do"] = advice
@@ -122,18 +125,23 @@ def missing_words(missing: Mapping[str, int]) -> str:
 
 
 def in_hundred(share: PromptRate) -> str:
-    """Return a share in numbers of 100, with its interval.
+    """Return a share in numbers of 100, with its interval; of few trials their number.
 
     Examples
     --------
+    >>> from math import nan
     >>> from comparity.inference.gap_tests import Interval
     >>> in_hundred(PromptRate(hits=58, trials=100, prompts=9, interval=Interval(0.54, 0.61, 0.95)))
     '58 of 100 [54, 61]'
+    >>> in_hundred(PromptRate(hits=0, trials=1, prompts=1, interval=Interval(nan, nan, 0.95)))
+    '0 of 1'
     """
     low, high = share.interval[:2]
+    is_few = share.trials < FEWEST_IN_HUNDRED
+    told = f"{share.hits} of {share.trials}" if is_few else f"{100 * share.rate:.0f} of 100"
     if math.isnan(low):
-        return f"{100 * share.rate:.0f} of 100"
-    return f"{100 * share.rate:.0f} of 100 [{100 * low:.0f}, {100 * high:.0f}]"
+        return told
+    return f"{told} [{100 * low:.0f}, {100 * high:.0f}{' of 100' if is_few else ''}]"
 
 
 def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
