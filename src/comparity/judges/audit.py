@@ -362,6 +362,6 @@ def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
         )
     for answerer, n in log.several_texts.items():
         yield (
-            f"{n:,} answers of {clip(answerer)} have a second text for the same prompt; if these are "
-            "two answerers, read the logs apart or name them (--baseline)."
+            f"{n:,} answers of {clip(answerer)} have a second text for the same prompt; if these "
+            "are two answerers, read the logs apart or name them (--baseline)."
         )

@@ -223,10 +223,11 @@ def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
     shared = {*makers.of(log.judges)} & {*makers.of(log.answerers)} - {""}
     if not shared:
         return ()
+    listed = ", ".join(map(clip, sorted(shared)))
     return (
-        f"Judges and answerers of one maker ({', '.join(map(clip, sorted(shared)))}): whether a judge "
-        "prefers its own family is not identified without people's verdicts or a truth, because better "
-        "answers of that family would look the same.",
+        f"Judges and answerers of one maker ({listed}): whether a judge prefers its own family is "
+        "not identified without people's verdicts or a truth, because better answers of that "
+        "family would look the same.",
     )
 
 
