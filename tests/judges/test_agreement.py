@@ -175,8 +175,8 @@ def test_judges_are_compared_with_each_vote_and_with_the_majority() -> None:
     assert (among.hits, among.trials) == (1, 4)
     told = audit_judges(votes(said)).section().sentences
     (line,) = (one for one in told if "agrees with people" in one)
-    assert line.startswith("Of pairs that both decided, llm agrees with people in 60 of 100")
-    assert "two people agree in 25 of 100" in line
+    assert line.startswith("Of pairs that both decided, llm agrees with people in 3 of 5 [")
+    assert "two people agree in 1 of 4 [" in line
 
 
 def test_one_person_who_judged_twice_is_not_two_people() -> None:

@@ -15,6 +15,7 @@ from comparity.cli import main
 from comparity.errors import OptionError
 from comparity.judges.result import JudgesAudit
 from tests.judges.samples import ARENA_HARD, LLMBAR, MT_BENCH_PAIRS, SAMPLES, TABLE
+from tests.judges.test_right_verdicts import battles
 
 
 def games(n: int = 40, seed: int = 1) -> list[dict[str, Any]]:
@@ -88,6 +89,35 @@ def test_voters_who_are_not_told_apart_are_people_not_one_person() -> None:
 def test_people_can_be_named_by_a_pattern() -> None:
     audit = audit_judges(TABLE, people=["a*"])
     assert [one.persons for one in audit.judges] == [1, 0]
+    with pytest.raises(OptionError, match=r"zzz\*.*\n.*\n.*'ann', 'bob'"):
+        audit_judges(TABLE, people=["a*", "zzz*"])
+
+
+def test_a_judge_without_a_name_is_called_so() -> None:
+    audit = audit_judges([row | {"judge": ""} for row in games(4)])
+    assert [one.name for one in audit.judges] == ["(no name)"]
+    assert "(no name): " in str(audit)
+
+
+def test_few_trials_are_counted_and_not_told_in_numbers_of_100() -> None:
+    rows = [row | {"games": [{"score": "A>B"}, {"score": "B>A"}]} for row in games(4)]
+    (first, *_) = audit_judges(rows[:1]).section().sentences
+    assert "picks the first answer in 1 of 2 decided judgments" in first
+    (first, *_) = audit_judges([row | {"judge": "j"} for row in rows]).section().sentences
+    assert "picks the first answer in 4 of 8 [" in first
+    (first, *_) = audit_judges([row | {"judge": "j"} for row in games(40)]).section().sentences
+    assert " of 100 [" in first
+
+
+def test_notes_are_shown_whole_and_names_in_them_are_cut() -> None:
+    rows = battles("J", turned=False)
+    (note,) = audit_judges(rows).section().lists["What was left out, and what to check"]
+    assert len(note) > 160
+    assert note.endswith("answerers.")
+    long = [row | {"judge": "J" * 10_000} for row in rows]
+    (note,) = audit_judges(long).section().lists["What was left out, and what to check"]
+    assert "10,000 characters in all" in note
+    assert note.endswith("answerers.")
 
 
 @pytest.mark.parametrize(
@@ -151,6 +181,19 @@ def test_the_command_refuses_what_it_does_not_understand(
     assert run(str(log), str(other)) == 2
     assert "--format" in capsys.readouterr().err
     assert run(str(log), "--format", "llmbar") == 2
+
+
+def test_the_command_leaves_out_rows_without_a_result_and_counts_them(
+    log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = log.with_name("votes.csv")
+    table.write_text("left,right,winner,prompt\nm,n,left,p1\nn,m,,p1\n", encoding="utf-8")
+    assert run(str(table)) == 2
+    assert "--drop-missing" in capsys.readouterr().err
+    assert run(str(table), "--drop-missing") == 0
+    out = capsys.readouterr().out
+    assert "1 left out: no result." in out
+    assert "1 file, 1 judgment" in out
 
 
 def test_of_many_judges_the_busiest_are_shown_and_people_are_asked_for() -> None:

@@ -66,6 +66,24 @@ def test_files_of_one_judge_can_be_compared(tmp_path: Path) -> None:
     assert "no change beyond chance is found" in " ".join(str(audit).split())
 
 
+def test_a_name_of_two_files_is_refused_and_their_paths_are_taken(tmp_path: Path) -> None:
+    paths = []
+    for folder, grades in (("v1", OLD), ("v2", NEW)):
+        (tmp_path / folder).mkdir()
+        paths.append(str(tmp_path / folder / "log.jsonl"))
+        rows = [row | {"run": folder} for row in games("gpt", grades)]
+        Path(paths[-1]).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with pytest.raises(OptionError, match="2 files are called so") as ambiguous:
+        audit_judges(paths, drift=("log.jsonl", "log.jsonl"))
+    with pytest.raises(OptionError) as unknown:
+        audit_judges(paths, drift=("v3", "v4"))
+    for error in (ambiguous, unknown):
+        assert all(one in str(error.value) for one in paths)
+    drift = audit_judges(paths, drift=tuple(paths)).drift
+    assert drift is not None
+    assert (drift.same.hits, drift.same.trials) == (90 - 18, 90)
+
+
 def test_an_answerer_may_be_called_as_a_question_is() -> None:
     rows = games("old", OLD) + games("new", NEW)
     drift = audit_judges(rows, drift=("old", "new"), baseline="the first answer").drift

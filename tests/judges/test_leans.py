@@ -52,7 +52,7 @@ def test_a_dull_judge_beside_people_does_not_lean_and_a_leaning_one_does() -> No
     leans, notes = found_all.leans(), found_all.notes
     found = {(one.judge, one.toward): one for one in leans}
     assert {one.against for one in leans if one.toward == LONGER} == {"people"}
-    assert ("people", LONGER) not in found
+    assert ("j0", LONGER) not in found
     assert found["j1", LONGER].q_value > 0.05
     assert found["j2", LONGER].q_value < 0.001
     assert found["j1", LONGER].interval.low < 0.5 < found["j1", LONGER].interval.high
@@ -81,7 +81,7 @@ def test_opinions_of_a_judge_are_told_and_people_define_quality() -> None:
     told = {
         one.judge: one.taste for one in find_leans(draw(panel, np.random.default_rng(4))).sharpness
     }
-    assert told["people"] == 0
+    assert told["j0"] == 0
     # Of 80 prompts the SD of opinions is known to about a fifth.
     assert told["j1"] == pytest.approx(1.0, abs=0.6)
 
@@ -166,6 +166,6 @@ def test_opinions_are_told_only_of_judges_who_judged_prompts_again() -> None:
     twice = find_leans(draw(replace(panel, both_orders=True), np.random.default_rng(0)))
     assert [math.isnan(one.taste) for one in once.sharpness] == [False, True]
     assert [math.isnan(one.taste) for one in twice.sharpness] == [False, False]
-    assert once.sharpness[0].judge == "people"
+    assert once.sharpness[0].judge == "j0"
     assert JUDGED_ONCE.format("j1") in once.notes
     assert not any("One judgment of each prompt" in note for note in twice.notes)

@@ -137,3 +137,35 @@ def test_collapsed_orders_say_nothing_of_seats_and_something_of_consistency() ->
     assert judge.twins is not None
     assert (judge.twins.collapsed, judge.twins.consistent.rate) == (1, 0.0)
     assert math.isnan(judge.twins.p_value)
+
+
+TIE, FIRST, SECOND = "A=B", "A>B", "B>A"
+
+
+@pytest.mark.parametrize(
+    ("scores", "why"),
+    [
+        ([(TIE, TIE), (TIE, TIE)], "no verdict names a winner"),
+        ([(None, None), (None, None)], "all verdicts are missing"),
+        ([(TIE, None), (None, TIE)], "no verdict names a winner"),
+        ([(FIRST, TIE)], "no answerer won or lost in both seats"),
+        ([(FIRST, None), (SECOND, TIE)], "no answerer won or lost in both seats"),
+        ([(FIRST, SECOND)], ""),
+    ],
+)
+def test_why_a_seat_is_not_known_is_the_true_reason(
+    scores: list[tuple[str | None, str | None]], why: str
+) -> None:
+    rows = [
+        {"question_id": k, "model": "m", "judge": "j", "games": [{"score": one} for one in pair]}
+        for k, pair in enumerate(scores)
+    ]
+    (judge,) = audit_judges(rows).judges
+    assert judge.first_unknown == why
+    assert (judge.first is None) == bool(why)
+
+
+def test_an_answerer_in_one_seat_only_is_the_reason_where_it_is() -> None:
+    rows = [{"prompt": k, "left": "m", "right": "n", "winner": "left"} for k in range(3)]
+    (judge,) = audit_judges(rows).judges
+    assert judge.first_unknown == "no answerer was ever shown in both seats"

@@ -114,7 +114,7 @@ def test_sharpness_says_how_often_the_better_answer_is_picked() -> None:
     found = {one.judge: one for one in told}
     # 40 such panels have SD 0.13 and 0.24 logits: three of them, in wins.
     assert found["j1"].picks == pytest.approx(expit(0.7), abs=0.09)
-    assert found["people"].picks == pytest.approx(expit(2.0), abs=0.08)
+    assert found["j0"].picks == pytest.approx(expit(2.0), abs=0.08)
     assert found["j1"].interval.low < expit(0.7) < found["j1"].interval.high
 
 
@@ -179,6 +179,16 @@ def test_frames_stand_in_for_logs_of_a_gate() -> None:
     frame = polars.DataFrame(rows)
     result = check(policy("votes.csv", kinds="seat"), data={"votes.csv": frame})
     assert result["bias"].finding == VIOLATED
+
+
+def test_a_gate_leaves_out_rows_without_a_result_and_counts_them(tmp_path: Path) -> None:
+    rows = [{"prompt": f"p{k}", "left": "m", "right": "n", "winner": "left"} for k in range(9)]
+    log = write(tmp_path, "votes.jsonl", [*rows, rows[0] | {"prompt": "p9", "winner": ""}])
+    with pytest.raises(PolicyAuditError, match="is empty"):
+        check(policy(log))
+    audit = check(policy(log, drop_missing=True))["bias"].audit
+    assert audit.n == 9
+    assert "1 left out: no result." in audit.notes
 
 
 def test_leans_are_told_with_what_would_decide() -> None:

@@ -322,7 +322,8 @@ def command(
     example : str
         Commands that are shown below the help.
     drops : bool
-        Whether rows of its files can be dropped where a value is missing.
+        Whether rows of its tables can be dropped where a value is missing; a command that reads
+        something else may drop by a choice of its own.
     large : bool
         Whether its tables may be larger than memory.
     spark : bool
@@ -336,7 +337,7 @@ def command(
         def run(as_json: bool, html: Path | None, csv: Path | None, **given: Any) -> None:
             cover, plot = take_cover(given, html), given.pop("plot", None)
             with take_limits(given), show_progress(doing) if doing else nullcontext():
-                gaps = take_gaps(given, Column, INPUT_FILE)
+                gaps = take_gaps(given, Column, INPUT_FILE) if drops else None
                 known = {name: value for name, value in given.items() if value is not None}
                 result: Any = answer(**known)
             result = count_gaps(result, gaps)

@@ -120,6 +120,11 @@ class Notion:
         tables = self.files[: self.n_needed]
         return (*tables, *(one.name for one in known if one.default is REQUIRED))
 
+    @property
+    def drops_itself(self) -> bool:
+        """Whether what it reads is no table with columns, so that dropping is its own choice."""
+        return DROP in declared_choices(self.form)
+
     def as_taken(self, key: str, value: Any) -> Any:
         """Return a value as the function takes it."""
         one = declared_choices(self.form)[key]
@@ -140,12 +145,12 @@ class Notion:
     ) -> Auditable:
         """Make the audit from files, or from frames that stand in for them."""
         home, named = import_module(self.module or f"comparity.{self.name}.audit"), files.values()
-        own = {key: value for key, value in choices.items() if key != DROP}
+        own = {key: value for key, value in choices.items() if key != DROP or self.drops_itself}
         if own.get("state") is not None:
             # A file like the others, which an audit of judgments that arrive writes.
             own["state"] = str(folder / own["state"])
         tables = {role: data.get(name, folder / name) for role, name in files.items()}
-        gaps = gaps_of(self.form, own) if choices.get(DROP) else None
+        gaps = gaps_of(self.form, own) if choices.get(DROP) and not self.drops_itself else None
         if gaps is not None:
             tables = complete_tables(gaps, tables, files)
         make: Callable[..., Auditable] = getattr(home, self.function)

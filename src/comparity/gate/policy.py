@@ -244,8 +244,7 @@ def _name(content: Mapping[str, Any], where: str) -> str:
 def _check_choices(where: str, choices: Mapping[str, Any], kind: Notion) -> None:
     """Refuse keys that are unknown, missing or of another type."""
     common = {key: holds for key, holds in COMMON.items() if key in declared_choices(kind.form)}
-    # Logs of judges are no tables with columns.
-    drop = {} if kind.takes_several else {DROP: FLAG}
+    drop = {} if kind.drops_itself else {DROP: FLAG}
     known = {**common, UNDECIDED: "text", **drop, **kind.roles, **kind.keys}
     _check_types(where, choices, known)
     for key in kind.required:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from comparity.judges.judge_contrasts import (
     note_ungrouped,
     read_judges,
 )
-from comparity.judges.leans import LeanFindings, find_leans
+from comparity.judges.leans import find_leans
 from comparity.judges.log import SAME_RECORD, JudgeLog
 from comparity.judges.options import AUTO, JudgesOptions, LeansForm
 from comparity.judges.rates import (
@@ -49,6 +50,8 @@ from comparity.judges.readers import NO_VERDICT, REASONS
 from comparity.judges.reading import Reading, read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary
 from comparity.judges.single_scores import summarise_scores
+from comparity.judges.wins import LeanFindings
+from comparity.reports.sections import clip
 from comparity.results.audit import Audit
 from comparity.results.judging import judge, overall_finding
 from comparity.results.options import shows
@@ -59,6 +62,9 @@ from comparity.tables.frames import of_engine
 POOLED = "people"
 MOST_EXAMPLES = 3
 LETTERS = 300
+MOST_LISTED = 10
+NO_NAME = "(no name)"
+"""What a judge is called whose name in the log is empty."""
 
 
 @shows(JudgesOptions)
@@ -200,6 +206,7 @@ def audit_files(*logs: Any, **choices: Any) -> Audit:
             "Gaps are wins of 100 pairs of equally good answers, minus 50; the margin is "
             f"{options.margin:g}.",
             *(f"{one} has no lean, by assumption." for one in _anchors(told)),
+            *_omissions(log),
             *told.notes,
         ),
     )
@@ -214,7 +221,7 @@ def audit_frames(*logs: Any, **choices: Any) -> Audit:
 def _anchors(told: LeanFindings) -> Iterator[str]:
     """Yield who has no lean, by assumption."""
     names = dict.fromkeys(one.against for one in told.estimates if one.against)
-    yield from (name[:1].upper() + name[1:] for name in names)
+    yield from (clip(name[:1].upper() + name[1:]) for name in names)
 
 
 def _find_leans(log: JudgeLog, options: JudgesOptions) -> LeanFindings:
@@ -222,8 +229,8 @@ def _find_leans(log: JudgeLog, options: JudgesOptions) -> LeanFindings:
 
 
 def _read(logs: Any, options: JudgesOptions) -> tuple[JudgeLog, tuple[Reading, ...]]:
-    """Read logs as the options say."""
-    return read_logs(
+    """Read logs as the options say; who has no name is called so."""
+    log, readings = read_logs(
         logs,
         form=_form(options),
         judge=options.judge or "",
@@ -234,6 +241,17 @@ def _read(logs: Any, options: JudgesOptions) -> tuple[JudgeLog, tuple[Reading, .
         drop_missing=options.drop_missing,
         **({"baseline": options.baseline} if options.baseline else {}),
     )
+    judges, people = (tuple(one or NO_NAME for one in who) for who in (log.judges, log.people))
+    _check_people(options.people, {*judges, *(one.judge for one in log.scores)})
+    scores = tuple(one._replace(judge=one.judge or NO_NAME) for one in log.scores)
+    return replace(log, judges=judges, people=people, scores=scores), readings
+
+
+def _check_people(patterns: Sequence[str], judges: Collection[str]) -> None:
+    """Refuse a pattern of people that names no judge."""
+    for one in patterns:
+        if not any(fnmatchcase(judge, one) for judge in judges):
+            raise OptionError("people", one, [", ".join(map(repr, sorted(judges)[:MOST_LISTED]))])
 
 
 def _form(options: JudgesOptions) -> str:
@@ -323,10 +341,15 @@ def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:
                 )
 
 
-def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
+def _omissions(log: JudgeLog) -> Iterator[str]:
+    """Yield how many rows were left out, by reason."""
     for why, n in log.omitted.items():
         again = "; repeated judgments need a column that numbers them" if why == SAME_RECORD else ""
         yield f"{n:,} left out: {why}{again}."
+
+
+def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
+    yield from _omissions(log)
     if len(log.judges) - len(log.people) > MOST_JUDGES:
         yield (
             f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "
@@ -339,11 +362,11 @@ def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
         )
     for answerer in log.mismatched:
         yield (
-            f"The answers of {answerer} share few words with their prompts, where those of others "
-            "share many: check whether they were joined to the right prompts."
+            f"The answers of {clip(answerer)} share few words with their prompts, where those of "
+            "others share many: check whether they were joined to the right prompts."
         )
     for answerer, n in log.several_texts.items():
         yield (
-            f"{n:,} answers of {answerer} have a second text for the same prompt; if these are two "
-            "answerers, read the logs apart or name them (--baseline)."
+            f"{n:,} answers of {clip(answerer)} have a second text for the same prompt; if these "
+            "are two answerers, read the logs apart or name them (--baseline)."
         )

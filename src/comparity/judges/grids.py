@@ -9,18 +9,16 @@ from comparity.inference.gap_tests import Interval
 from comparity.judges.agreement import Agreement, Coefficient
 from comparity.judges.answerers import MOST_OPPONENTS
 from comparity.judges.judge_contrasts import Drift
-from comparity.judges.leans import PEOPLE, TRUTH
+from comparity.judges.lean_section import lean_grids, lifted_grids
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import MOST_SHOWN, JudgesAudit
 from comparity.judges.single_scores import score_grids
-from comparity.judges.wins import Lean
 from comparity.reports.heat import HeatMap
 from comparity.reports.sections import MISSING, Grid, clip, count, interval, p_value, rate, signed
-from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import VIOLATED
 
 # Fewest judges of which a matrix shows more than a table, and rows of tests.
 FEWEST_FOR_MATRIX, MOST_TESTS = 3, 15
-LEAN_WORDS = {VIOLATED: "leans", WITHIN: WITHIN, UNDECIDED: UNDECIDED}
 
 
 def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
@@ -33,10 +31,7 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
     yield from _agreement_grids(audit)
     if audit.by_group:
         yield _by_group_grid(audit)
-    if audit.leans:
-        yield _lean_grid(audit)
-    if audit.sharpness:
-        yield _sharpness_grid(audit)
+    yield from lean_grids(audit)
     if audit.drift is not None:
         yield _drift_grid(audit.drift)
     if audit.corrected:
@@ -96,7 +91,7 @@ def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
         ),
         most=20,
     )
-    yield from _lifted_grids(audit)
+    yield from lifted_grids(audit)
     if (matrix := win_matrix(audit)) is not None:
         yield matrix.grid
 
@@ -127,81 +122,6 @@ def _rate_matrix(
         high=1.0,
         unit=unit,
         corner=corner,
-    )
-
-
-def _lean_grid(audit: JudgesAudit) -> Grid:
-    title = "What judges lean to between equally good answers"
-    if against := next((one.against for one in audit.leans if one.against), ""):
-        verb = "do" if against == PEOPLE else "does"
-        title += f" (if {clip(against)} {verb} not lean; for seats this is not needed)"
-    return Grid(
-        title=title,
-        header=(
-            *("judge", "of 100 pairs it picks the answer", "times", "interval", "q", "finding"),
-            "prompts to decide",
-        ),
-        rows=tuple(
-            (
-                clip(one.judge),
-                one.step,
-                *_hundreds(one.wins, one.interval),
-                p_value(one.q_value),
-                LEAN_WORDS[one.finding],
-                _to_decide(one),
-            )
-            for one in sorted(audit.leans, key=lambda one: one.q_value)
-        ),
-        most=20,
-    )
-
-
-def _to_decide(one: Lean) -> str:
-    """Return how many prompts would decide, and how many there are."""
-    sizes = "-".join(dict.fromkeys(map(count, sorted(one.needed or ()))))
-    if not sizes:
-        return MISSING if one.finding == UNDECIDED else "decided"
-    return f"{sizes}\nnow {count(one.prompts)}"
-
-
-def _hundreds(share: float, ends: Interval) -> tuple[str, str]:
-    """Return a share and its interval in numbers of 100."""
-    known = not math.isnan(ends.low)
-    return f"{100 * share:.0f}", f"[{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]" if known else MISSING
-
-
-def _sharpness_grid(audit: JudgesAudit) -> Grid:
-    truth = any(one.against == TRUTH for one in audit.leans)
-    better = "the right one" if truth else "an answer that is better by one SD of quality"
-    header = ("judge", "times", "interval", "own opinions, in SDs of quality")
-    tastes = {one.judge: f"{one.taste:.1f}".replace("nan", MISSING) for one in audit.sharpness}
-    rows = (
-        (clip(one.judge), *_hundreds(one.picks, one.interval), tastes[one.judge])
-        for one in sorted(audit.sharpness, key=lambda one: -one.picks)
-    )
-    return Grid(
-        title=f"How sharp judges are: how often of 100 they pick {better}, if nothing else differs",
-        header=header[: 3 if truth else 4],
-        rows=tuple(row[: 3 if truth else 4] for row in rows),
-        most=20,
-    )
-
-
-def _lifted_grids(audit: JudgesAudit) -> Iterator[Grid]:
-    """Yield how ranks change by each kind of lean alone, where one changes any."""
-    board = [one for one in audit.leaderboard if one.without_leans]
-    changes = (k for one in board for k, rank in one.with_lean.items() if rank != one.without_leans)
-    kinds = dict.fromkeys(changes)
-    if not kinds:
-        return
-    yield Grid(
-        title="Ranks without leans, and as they would be if judges had one lean only",
-        header=("answerer", "without leans", *(f"leaning to {kind}" for kind in kinds)),
-        rows=tuple(
-            (clip(one.answerer), str(one.without_leans), *(str(one.with_lean[k]) for k in kinds))
-            for one in sorted(board, key=lambda one: one.without_leans or 0)
-        ),
-        most=20,
     )
 
 

@@ -117,7 +117,8 @@ def compare_runs(log: JudgeLog, names: tuple[str, ...], level: float = 0.95) -> 
     Raises
     ------
     OptionError
-        There is no such judge or file, or the two have no presentation in common.
+        There is no such judge or file, a name is that of several files, or the two have no
+        presentation in common.
     """
     before, after = names
     one, two = _match(log, _rows_of(log, before), _rows_of(log, after))
@@ -148,11 +149,27 @@ def _rows_of(log: JudgeLog, name: str) -> Rows:
     if name in log.judges:
         rows: Rows = log.judge == log.judges.index(name)
         return rows
-    files = [code for code, one in enumerate(log.sources) if name in (one, PurePath(one).name)]
+    files = _files_called(log, name)
+    if len(files) > 1:
+        why = f"{len(files)} files are called so"
+        raise OptionError("drift", name, [log.sources[code] for code in files][:10], why)
     if not files:
-        names = [*log.judges, *(PurePath(one).name for one in log.sources)]
-        raise OptionError("drift", name, names[:10])
-    return np.isin(log.source, files)
+        names = [PurePath(one).name for one in log.sources]
+        # A name of several files is none to choose.
+        known = [
+            path if names.count(one) > 1 else one
+            for path, one in zip(log.sources, names, strict=True)
+        ]
+        raise OptionError("drift", name, [*log.judges, *known][:10])
+    of_file: Rows = log.source == files[0]
+    return of_file
+
+
+def _files_called(log: JudgeLog, name: str) -> list[int]:
+    """Return the files of a path; where there is none, those of a name in any folder."""
+    paths = [PurePath(one) for one in log.sources]
+    exact = [code for code, one in enumerate(paths) if one == PurePath(name)]
+    return exact or [code for code, one in enumerate(paths) if one.name == name]
 
 
 def _match(log: JudgeLog, first: Rows, second: Rows) -> tuple[Places, Places]:

@@ -15,11 +15,8 @@ otherwise that the sharpest judge does not. Then a preference that all of them s
 and whether a judge prefers its own family is not told. A judge who is trusted by name takes the
 place of the sharpest.
 
-Where a log knows the right verdict, quality is not estimated: the verdict stands for it,
-
-.. math:: P = \operatorname{logistic}(d_k t_{ij} + b_k \cdot (x_i - x_j) + c_k)
-
-with t = 1 where i is right and -1 where j is. Errors take prompts as clusters.
+Where a log knows the right verdict, quality is not estimated: the verdict stands for it
+(:mod:`comparity.judges.right_verdicts`).
 
 What the first seat is worth is told by pairs in both orders, where there are any
 (:mod:`comparity.judges.wins`), and by these models otherwise.
@@ -29,8 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,85 +34,48 @@ from numpy.typing import NDArray
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
-from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answerers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
 from comparity.judges.log import JudgeLog
-from comparity.judges.readers import NO_VERDICT, ONE_ORDER, SECOND, TIE
+from comparity.judges.readers import NO_VERDICT, SECOND, TIE
+from comparity.judges.right_verdicts import against_truth, has_truth
 from comparity.judges.wins import (
-    SEAT,
-    Lean,
+    FEWEST_JUDGMENTS,
+    FEWEST_PROMPTS,
+    FIRST_SEAT,
+    PEOPLE,
+    JudgeSharpness,
     LeanEstimate,
+    LeanFindings,
     estimate_lean,
+    is_enough,
+    is_seated,
     seat_leans,
-    tell_leans,
 )
 from comparity.ranking.connectivity import explains_seats
 from comparity.ranking.items import list_first
 from comparity.ranking.likelihood.lot_likelihood import NO_TASTE, Lots
 from comparity.ranking.lots import LotFit, fit_lots
+from comparity.reports.sections import clip
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
-PEOPLE, TRUTH = "people", "the right verdict"
-FIRST_SEAT = LeanNumber("seat", SEAT, "shown first", np.empty(0))
-# Fewest decided judgments and prompts of a judge, for each kind of lean.
-FEWEST_JUDGMENTS, FEWEST_PROMPTS = 30, 10
 MOST_JUDGMENTS = 20_000
 """Judgments up to which a fit is one of seconds; beyond, some prompts are taken."""
 NOT_CONVERGED = (
     "The fit of leans did not converge: leans, sharpness and quality without leans may be off. "
     "Judgments of more prompts help."
 )
-
+FEW_OF_TRUSTED = (
+    "{} is trusted, but decided too little: leans against a judge need "
+    f"{FEWEST_JUDGMENTS} decided judgments of it, of {FEWEST_PROMPTS} prompts."
+)
 JUDGED_ONCE = (
     "One judgment of each prompt by {}: opinions of their own cannot be told from chance. A judge "
     "with strong opinions may then seem to lean by one or two wins of 100. Both orders of each "
     "pair tell the two apart."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSharpness:
-    """How often a judge picks the better one of two answers, whatever else they are.
-
-    Attributes
-    ----------
-    judge : str
-        Or people, all together.
-    picks : float
-        Of answers one SD of quality apart, on a prompt of median spread; where the log knows the
-        right verdict, how often it picks the right one.
-    interval : Interval
-    taste : float
-        SD of the judge's own opinions of answers, in SDs of quality: what it is consistent in that
-        others do not share. 0 for people, who define quality; ``nan`` with a right verdict, and
-        for a judge with one judgment of each prompt.
-    """
-
-    judge: str
-    picks: float
-    interval: Interval
-    taste: float = math.nan
-
-
-class LeanFindings(NamedTuple):
-    """What judges lean to, and what else the model of quality tells.
-
-    `estimates` are the leans with their tests, `quality` is the mean quality of each answerer's
-    answers, and `lifts` is what each kind of lean adds to it, over all judgments.
-    """
-
-    estimates: tuple[LeanEstimate, ...] = ()
-    notes: tuple[str, ...] = ()
-    sharpness: tuple[JudgeSharpness, ...] = ()
-    quality: Mapping[str, float] = MappingProxyType({})
-    lifts: Mapping[str, Mapping[str, float]] = MappingProxyType({})
-
-    def leans(self, level: float = 0.95, margin: float = 0.05) -> tuple[Lean, ...]:
-        """Return the leans with intervals, q values, findings and what would decide."""
-        return tell_leans([*self.estimates], level, margin)
 
 
 def find_leans(
@@ -142,27 +101,45 @@ def find_leans(
     makers = Makers(families or {})
     if trusted and trusted not in log.judges:
         raise OptionError("trusted", trusted, [", ".join(map(repr, log.judges[:10]))])
+    # People judge together, so whoever trusts one of them trusts all.
+    trusted = "" if trusted in log.people else trusted
     log = log.take((log.verdict != NO_VERDICT) & (log.first != log.second))
     seats = (*seat_leans(log),)
-    has_truth = not log.people and not trusted and _has_truth(log)
+    by_truth = not log.people and not trusted and has_truth(log)
     found = (
-        _against_truth(log, makers, level)
-        if has_truth
+        against_truth(log, makers, level)
+        if by_truth
         else _given_quality(log, makers, trusted, level)
     )
     # Pairs in both orders tell more of a seat, and assume less.
     told = {one.judge for one in seats}
     others = [one for one in found.estimates if one.kind != "seat" or one.judge not in told]
-    return found._replace(estimates=(*seats, *others))
+    return _name_person(found._replace(estimates=(*seats, *others)), log.people)
+
+
+def _name_person(found: LeanFindings, people: tuple[str, ...]) -> LeanFindings:
+    """Call people by the name of the only one, as everywhere else; several are people."""
+    if len(people) != 1:
+        return found
+    names = {PEOPLE: people[0]}
+    return found._replace(
+        estimates=tuple(
+            one._replace(judge=names.get(one.judge, one.judge)) for one in found.estimates
+        ),
+        sharpness=tuple(
+            replace(one, judge=names.get(one.judge, one.judge)) for one in found.sharpness
+        ),
+    )
 
 
 def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) -> LeanFindings:
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
-    log, notes = _within_work(log)
+    log, part = _within_work(log)
     panel = QualityPanel.of(log)
-    if not panel.has_people:
-        notes += _words_on_families(makers, log)
-    if len(panel.names) < 2 or (trusted and trusted not in panel.names):
+    notes = () if panel.has_people else _words_on_families(makers, log)
+    if trusted and trusted not in panel.names:
+        return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(clip(trusted))))
+    if len(panel.names) < 2:
         return LeanFindings(notes=notes)
     log, answers = panel.log, Answers.of(panel.log)
     own = makers.of(one for one in panel.names if one != PEOPLE) if panel.has_people else []
@@ -170,9 +147,9 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     if not numbers:
         return LeanFindings(notes=notes)
     fitted = _fit_quality(panel, answers, numbers)
-    notes += () if fitted.converged else (NOT_CONVERGED,)
+    notes = (*part, *notes, *(() if fitted.converged else (NOT_CONVERGED,)))
     if once := panel.judged_once:
-        notes += (JUDGED_ONCE.format(list_first(once)),)
+        notes += (JUDGED_ONCE.format(list_first(map(clip, once))),)
     zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
@@ -190,7 +167,7 @@ class QualityPanel(NamedTuple):
     def of(cls, log: JudgeLog) -> QualityPanel:
         """Return the judgments of people, and of each judge with enough of them."""
         code, names = evaluators_of(log), np.array([PEOPLE, *log.judges])
-        enough = [one for one in np.unique(code).tolist() if _is_enough(log, code == one)]
+        enough = [one for one in np.unique(code).tolist() if is_enough(log, code == one)]
         kept = np.isin(code, enough)
         return cls(
             log.take(kept), np.searchsorted(enough, code[kept]), tuple(names[enough].tolist())
@@ -230,16 +207,6 @@ class QualityPanel(NamedTuple):
         return PEOPLE in self.names
 
 
-def _is_enough(log: JudgeLog, rows: Rows) -> bool:
-    decided = rows & (log.verdict != TIE)
-    prompts = len(np.unique(log.prompt[decided]))
-    return int(decided.sum()) >= FEWEST_JUDGMENTS and prompts >= FEWEST_PROMPTS
-
-
-def _has_truth(log: JudgeLog) -> bool:
-    return bool((np.abs(log.gold) == 1).mean() > 0.5) if len(log) else False
-
-
 def _within_work(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
     """Return the judgments of as many prompts as can be fitted in seconds, evenly chosen."""
     share = MOST_JUDGMENTS / max(1, len(log))
@@ -256,10 +223,11 @@ def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
     shared = {*makers.of(log.judges)} & {*makers.of(log.answerers)} - {""}
     if not shared:
         return ()
+    listed = ", ".join(map(clip, sorted(shared)))
     return (
-        f"Judges and answerers of one maker ({', '.join(sorted(shared))}): whether a judge prefers "
-        "its own family is not identified without people's verdicts or a truth, because better "
-        "answers of that family would look the same.",
+        f"Judges and answerers of one maker ({listed}): whether a judge prefers its own family is "
+        "not identified without people's verdicts or a truth, because better answers of that "
+        "family would look the same.",
     )
 
 
@@ -286,7 +254,7 @@ def _in_order(log: JudgeLog, answers: Answers) -> tuple[Codes, Codes, Floats]:
     second = log.verdict == SECOND
     better = np.where(second, answers.second, answers.first)
     worse = np.where(second, answers.first, answers.second)
-    return better, worse, np.where(_is_seated(log), np.where(second, -1.0, 1.0), 0.0)
+    return better, worse, np.where(is_seated(log), np.where(second, -1.0, 1.0), 0.0)
 
 
 def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
@@ -296,12 +264,6 @@ def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
     return not any(
         explains_seats(better[rows], worse[rows], seats[rows], n) for rows in (slice(None), own)
     )
-
-
-def _is_seated(log: JudgeLog) -> Rows:
-    """Say which judgments tell who was shown first."""
-    seated: Rows = log.seated & (log.orders == ONE_ORDER)
-    return seated
 
 
 def _by_quality(
@@ -315,7 +277,7 @@ def _by_quality(
     """Yield the leans of a fit, of everybody but `zero`."""
     leans, errors = fitted.leans(panel.names.index(zero), beside=1)
     told = [*numbers, FIRST_SEAT] if _tells_seats(panel, answers, zero) else numbers
-    differ = [answers.difference(one.values) != 0 for one in numbers] + [_is_seated(panel.log)]
+    differ = [answers.difference(one.values) != 0 for one in numbers] + [is_seated(panel.log)]
     for k, name in enumerate(panel.names):
         for place, number in enumerate(told):
             prompts = panel.log.prompt[(panel.judge == k) & differ[place]]
@@ -369,32 +331,3 @@ def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator
 def _sharpest(panel: QualityPanel, fitted: LotFit) -> str:
     """Return the judge with the largest sharpness."""
     return panel.names[int(np.argmax(fitted.sharpness))]
-
-
-def _against_truth(log: JudgeLog, makers: Makers, level: float) -> LeanFindings:
-    """Return the leans of judges where the log knows which answer is right."""
-    known = (np.abs(log.gold) == 1) & (np.abs(log.verdict) == 1)
-    found: list[LeanEstimate] = []
-    sharpness = []
-    for code, name in enumerate(log.judges):
-        rows = known & (log.judge == code)
-        if not _is_enough(log, rows):
-            continue
-        own, maker = log.take(rows), makers.of([name])[0]
-        answers = Answers.of(own)
-        told = [*numbers_of(own, answers, makers.of(log.answerers), [maker]).values()]
-        columns = [answers.difference(one.values) for one in told]
-        if _is_seated(own).all():
-            told.append(FIRST_SEAT)
-            columns.append(np.ones(len(own)))
-        design = np.column_stack([own.gold.astype(np.float64), *columns])
-        fits = zip(*logistic_with_clusters(design, own.verdict == 1, own.prompt), strict=True)
-        right = estimate_lean(name, ("", "", ""), "", next(fits), own.prompt)
-        low, high, _ = right.pivot.interval(level)
-        interval = Interval(low + 0.5, high + 0.5, level)
-        sharpness.append(JudgeSharpness(judge=name, picks=right.wins, interval=interval))
-        for one, column, fit in zip(told, columns, fits, strict=True):
-            against = "" if one.kind == "seat" else TRUTH
-            prompts = own.prompt[column != 0]
-            found.append(estimate_lean(name, one.words(maker), against, fit, prompts))
-    return LeanFindings(tuple(found), sharpness=tuple(sharpness))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from comparity.judges.leans import PEOPLE
+from comparity.judges.lean_section import picks_of_hundred, step_words
 from comparity.judges.result import JudgesAudit
-from comparity.judges.wins import EVEN, Lean
+from comparity.judges.wins import BOTH_ORDERS, EVEN, PEOPLE, TRUTH
 from comparity.reports.sections import clip, count, several
 from comparity.results.result import UNDECIDED, VIOLATED
 
@@ -29,16 +29,31 @@ def assumptions_of(audit: JudgesAudit) -> Iterator[str]:
             "Where a pair was judged in one order only, its seats were assigned at random. "
             "Otherwise the first answer may win because it is better."
         )
-    if any(one.kind == "seat" and not one.against for one in audit.leans):
+    seats = {one.told_by for one in audit.leans if one.kind == "seat"}
+    if BOTH_ORDERS in seats:
         yield (
             "What a seat is worth between equally good answers is estimated from pairs in both "
             "orders. It is assumed to add the same amount, in logits, to every answer."
         )
-    for one in dict.fromkeys(one.against for one in audit.leans if one.against):
-        verb = "do" if one == PEOPLE else "does"
+    if TRUTH in seats:
         yield (
-            f"{clip(one[:1].upper() + one[1:])} {verb} not lean: what looks equally good there is "
-            "taken to be equally good. All leans but those to a seat rest on this."
+            "What a seat is worth is estimated from all pairs, given the right verdict in the log: "
+            "beside that verdict, answers in the two seats are assumed to be equally good on "
+            "average, as they are if seats are assigned at random."
+        )
+    others = "All leans but those told by both orders of pairs" if seats else "All leans"
+    for one in dict.fromkeys(one.against for one in audit.leans if one.against):
+        if one == TRUTH:
+            yield (
+                "The right verdict in the log says all of which answer is better: given it, longer "
+                "answers (or those of one maker) are not better. All leans but those to a seat "
+                "rest on this."
+            )
+            continue
+        name = "People do" if one == PEOPLE else f"{clip(one)} does"
+        yield (
+            f"{name} not lean: what looks equally good there is taken to be equally good. "
+            f"{others} rest on this."
         )
 
 
@@ -84,10 +99,7 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
             if one.toward == toward and one.finding == VIOLATED and one.wins > EVEN
         ]
         if names:
-            yield (
-                f"{list_names(names)}: a lean to {toward}. Use the ranks without leans (in the "
-                "table of answerers), or the win rates that votes of people correct."
-            )
+            yield f"{list_names(names)}: a lean to {toward}. {_instead(audit)}"
     yield from _uneven_agreement(audit)
     yield from _undecided(audit)
     yield from _many(audit)
@@ -97,13 +109,26 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
         if one.missing_rate.trials and one.missing_rate.rate > MANY_MISSING
     ]
     if failing:
-        yield f"{list_names(failing)}: many judgments are missing; a table shows for which groups."
+        shown = "; a table shows for which groups" if audit.missing_tests else ""
+        yield f"{list_names(failing)}: many judgments are missing{shown}."
     beside = any(one.second.startswith(("people", "the truth")) for one in audit.agreements)
     if not beside and not any(one.persons for one in audit.judges):
         yield (
             "No judgment by people, and no truth, is in these logs: agreement shows only how "
             "similar judges are. Let people judge some of the pairs."
         )
+
+
+def _instead(audit: JudgesAudit) -> str:
+    """Return what to use instead of the verdicts of a judge who leans."""
+    told = []
+    if any(one.without_leans for one in audit.leaderboard):
+        told.append("the ranks without leans (in the table of answerers)")
+    if audit.corrected:
+        told.append("the win rates that votes of people correct")
+    if told:
+        return f"Use {', or '.join(told)}."
+    return "Do not rank answerers that differ in this by these verdicts alone."
 
 
 def _many(audit: JudgesAudit) -> Iterator[str]:
@@ -134,9 +159,19 @@ def _uneven_agreement(audit: JudgesAudit) -> Iterator[str]:
     yield (
         f"Agreement with {told[0].reference} depends on which answer they prefer. Of 100 pairs, "
         f"{'; '.join(f'{name} agrees in {gap}' for name, gap in zip(names, gaps, strict=True))}. "
-        "Either the judge leans, or these pairs are harder to judge. The table of leans, which "
-        "compares answers of equal quality, tells which; this alone does not."
+        f"Either the judge leans, or these pairs are harder to judge. {_what_tells(audit)}"
     )
+
+
+def _what_tells(audit: JudgesAudit) -> str:
+    """Return whether leans between answers of equal quality are known where agreement is uneven."""
+    uneven = {(one.judge, one.toward) for one in audit.by_group if one.finding == VIOLATED}
+    if uneven & {(one.judge, one.toward) for one in audit.leans}:
+        return (
+            "The table of leans, which compares answers of equal quality, tells which; this alone "
+            "does not."
+        )
+    return "Agreement alone does not tell which."
 
 
 def _undecided(audit: JudgesAudit) -> Iterator[str]:
@@ -146,7 +181,7 @@ def _undecided(audit: JudgesAudit) -> Iterator[str]:
         assert one.needed is not None
         sizes = " to ".join(dict.fromkeys(map(count, (min(one.needed), most))))
         yield (
-            f"{UNDECIDED.capitalize()}: {clip(one.judge)} and the answer {one.step}, "
+            f"{UNDECIDED.capitalize()}: {clip(one.judge)} and the answer {step_words(one)}, "
             f"{picks_of_hundred(one)} of 100. With {sizes} prompts (now {count(one.prompts)}) it "
             f"would be found either to lean or to be within {audit.margin:g} of 50, with 80% power."
         )
@@ -158,9 +193,3 @@ def list_names(names: list[str]) -> str:
     """Return the first names of a list, and how many there are besides."""
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {count(more)} more" if more > 0 else "")
-
-
-def picks_of_hundred(one: Lean) -> str:
-    """Return how often a judge picks an answer of 100 equally good pairs, with the interval."""
-    low, high = (100 * end for end in one.interval[:2])
-    return f"{100 * one.wins:.0f} times [{low:.0f}, {high:.0f}]"

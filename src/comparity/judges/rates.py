@@ -315,15 +315,20 @@ def _is_decided(log: JudgeLog) -> Rows:
 
 def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRate | None, str]:
     """Return how often the first answer wins where one does, or why that says nothing of seats."""
-    kept = rows & log.seated & (log.orders == ONE_ORDER) & _is_decided(log)
-    if not kept.any():
-        if (rows & (log.orders != ONE_ORDER)).any():
-            return None, "the log has one row for both orders of a pair"
-        return None, "the log does not say which answer was shown first"
+    decided, seated = rows & _is_decided(log), rows & log.seated & (log.orders == ONE_ORDER)
+    kept = decided & seated
     # An answerer who is always first wins there because of its quality, for all one knows.
-    if not np.intersect1d(log.first[kept], log.second[kept]).size:
-        return None, "no answerer was ever shown in both seats"
-    return _share(log, kept, log.verdict == FIRST, level), ""
+    if np.intersect1d(log.first[kept], log.second[kept]).size:
+        return _share(log, kept, log.verdict == FIRST, level), ""
+    if not decided.any():
+        is_lost = (log.verdict[rows] == NO_VERDICT).all()
+        return None, "all verdicts are missing" if is_lost else "no verdict names a winner"
+    if (decided & (log.orders != ONE_ORDER)).any() and not kept.any():
+        return None, "the log has one row for both orders of a pair"
+    if not kept.any():
+        return None, "the log does not say which answer was shown first"
+    in_both = np.intersect1d(log.first[seated], log.second[seated]).size
+    return None, f"no answerer {'won or lost' if in_both else 'was ever shown'} in both seats"
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:

@@ -11,12 +11,11 @@ from comparity.judges.agreement import Agreement, Coefficient, CorrectedRate
 from comparity.judges.answerers import Standing
 from comparity.judges.by_group import AgreementGap, MissingTest
 from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
-from comparity.judges.leans import JudgeSharpness
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.readers import CROWD
 from comparity.judges.reading import Reading
 from comparity.judges.single_scores import ScoreSummary
-from comparity.judges.wins import Lean
+from comparity.judges.wins import JudgeSharpness, Lean
 from comparity.reports.plots import draw
 from comparity.reports.sections import Section
 from comparity.results.result import Result, frame_of_rows

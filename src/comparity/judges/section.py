@@ -6,23 +6,23 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from comparity.errors.spelling import visible
 from comparity.judges.agreement import PEOPLE as VOTES
-from comparity.judges.grids import LEAN_WORDS, grids_of
+from comparity.judges.grids import grids_of
 from comparity.judges.judge_contrasts import Drift
-from comparity.judges.leans import PEOPLE, TRUTH
+from comparity.judges.lean_section import LEAN_WORDS, lean_sentences, seat_words, step_words
 from comparity.judges.next_steps import (
     ALPHA,
     MOST_SENTENCES,
     advice_on,
     assumptions_of,
     list_names,
-    picks_of_hundred,
 )
 from comparity.judges.rates import PromptRate
 from comparity.judges.reading import Reading
 from comparity.judges.result import JudgesAudit, JudgeSummary
 from comparity.judges.single_scores import ScoreSummary
-from comparity.judges.wins import EVEN, Lean
+from comparity.judges.wins import BOTH_ORDERS, EVEN, PEOPLE, TRUTH, Lean
 from comparity.reports.charts import (
     KINDS,
     Axis,
@@ -41,10 +41,10 @@ from comparity.reports.sections import (
     percent,
     several,
 )
-from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
+from comparity.results.result import VIOLATED
 
 LEAN_TITLES = {
-    "seat": "Seat: how often a judge picks the first of two equally good answers",
+    "seat": "Seat: how often a judge picks the first answer, all else equal",
     "length": "Length: how often it picks the one that is twice as long",
     "style": "Style: how often it picks the one with twice as many headers, list items, ...",
     "refusal": "Refusals: how often it picks the one that refuses",
@@ -52,13 +52,15 @@ LEAN_TITLES = {
     "family": "Makers: how often it picks the answer of one maker",
 }
 """Pictures of leans, by their kind."""
+FEWEST_IN_HUNDRED = 10
+"""Trials of which a share is told in numbers of 100; of fewer they are counted."""
 
 
 def section_of(audit: JudgesAudit) -> Section:
     """Return what is told of an audit of judges."""
     lists: dict[str, list[str]] = {}
     if audit.notes:
-        lists["What was left out, and what to check"] = list(map(clip, audit.notes))
+        lists["What was left out, and what to check"] = list(map(visible, audit.notes))
     advice = list(advice_on(audit))
     if advice:
         lists["What to do"] = advice
@@ -94,7 +96,7 @@ def _headline(audit: JudgesAudit) -> str:
     if not audit.leans:
         return f"Audit of {' and '.join(parts)}: {judgments}"
     leaning = dict.fromkeys(clip(one.judge) for one in audit.leans if one.finding == VIOLATED)
-    verb = "leans" if len(leaning) == 1 else "lean"
+    verb = "leans" if len(leaning) == 1 and PEOPLE not in leaning else "lean"
     answer = f"{list_names([*leaning])} {verb}" if leaning else "no lean is found"
     return f"Audit of {' and '.join(parts)}: {answer} ({judgments})"
 
@@ -125,18 +127,23 @@ def missing_words(missing: Mapping[str, int]) -> str:
 
 
 def in_hundred(share: PromptRate) -> str:
-    """Return a share in numbers of 100, with its interval.
+    """Return a share in numbers of 100, with its interval; of few trials their number.
 
     Examples
     --------
+    >>> from math import nan
     >>> from comparity.inference.gap_tests import Interval
     >>> in_hundred(PromptRate(hits=58, trials=100, prompts=9, interval=Interval(0.54, 0.61, 0.95)))
     '58 of 100 [54, 61]'
+    >>> in_hundred(PromptRate(hits=0, trials=1, prompts=1, interval=Interval(nan, nan, 0.95)))
+    '0 of 1'
     """
     low, high = share.interval[:2]
+    is_few = share.trials < FEWEST_IN_HUNDRED
+    told = f"{share.hits} of {share.trials}" if is_few else f"{100 * share.rate:.0f} of 100"
     if math.isnan(low):
-        return f"{100 * share.rate:.0f} of 100"
-    return f"{100 * share.rate:.0f} of 100 [{100 * low:.0f}, {100 * high:.0f}]"
+        return told
+    return f"{told} [{100 * low:.0f}, {100 * high:.0f}{' of 100' if is_few else ''}]"
 
 
 def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
@@ -144,7 +151,7 @@ def judge_sentence(one: JudgeSummary, seat: Lean | None = None) -> str:
     name = clip(one.name) if one.persons < 2 else f"People ({count(one.persons)})"
     name = "People" if one.is_crowd else name
     verb = "pick" if one.persons > 1 or one.is_crowd else "picks"
-    parts = [_seat_words(seat)] if seat is not None else []
+    parts = [seat_words(seat)] if seat is not None else []
     if one.first is not None:
         parts.append(f"{verb} the first answer in {in_hundred(one.first)} decided judgments")
     else:
@@ -195,7 +202,7 @@ def _mean_cell(one: ScoreSummary) -> str:
 
 
 def _sentences(audit: JudgesAudit) -> Iterator[str]:
-    yield from _lean_sentences(audit)
+    yield from lean_sentences(audit)
     seats = {one.judge: one for one in audit.leans if one.kind == "seat"}
     for judge in audit.busiest[:MOST_SENTENCES]:
         yield judge_sentence(judge, seats.get(judge.name))
@@ -231,45 +238,6 @@ def _agreement_sentences(audit: JudgesAudit) -> Iterator[str]:
     people = [one for one in decided if one.first == VOTES]
     told += [f"two people agree in {in_hundred(one.raw)}" for one in people]
     yield f"Of pairs that both decided, {'; '.join(told)}."
-
-
-def _lean_sentences(audit: JudgesAudit) -> Iterator[str]:
-    """Yield what judges were found to lean to, beside the quality of the answers."""
-    told = [one for one in audit.leans if one.kind != "seat"]
-    if not told:
-        return
-    against = told[0].against
-    known = {PEOPLE: "people find", TRUTH: "the log calls"}
-    quality = known.get(against, f"{clip(against)} finds")
-    found = [one for one in told if one.finding == VIOLATED]
-    if not found:
-        yield (
-            f"Between answers that {quality} equally good, no judge is found to lean (corrected "
-            "for all leans)."
-        )
-    for judge in dict.fromkeys(one.judge for one in found):
-        picks = "; ".join(
-            f"the one {one.step} {picks_of_hundred(one)}" for one in found if one.judge == judge
-        )
-        yield (
-            f"{clip(judge)} leans: of 100 pairs of answers that {quality} equally good, it picks "
-            f"{picks}."
-        )
-
-
-def _seat_words(one: Lean) -> str:
-    """Return what a seat is worth with a judge, between equally good answers."""
-    seat = "first" if one.wins > EVEN else "second"
-    words = {
-        VIOLATED: f"prefers the {seat} answer",
-        WITHIN: f"prefers no seat ({WITHIN})",
-        UNDECIDED: f"whether it prefers a seat is {UNDECIDED}",
-    }
-    beyond = f", beyond {clip(one.against)}" if one.against else ""
-    picks = (
-        f"of 100 pairs of equally good answers it picks the first {picks_of_hundred(one)}{beyond}"
-    )
-    return f"{words[one.finding]} ({picks})"
 
 
 def _drift_sentence(drift: Drift) -> str:
@@ -331,15 +299,16 @@ def _charts(audit: JudgesAudit) -> Iterator[Chart]:
 def _lean_chart(audit: JudgesAudit, kind: str) -> RowChart:
     """Return a picture of the leans of one kind, with the margin as a band."""
     leans = [one for one in audit.leans if one.kind == kind]
-    unit = "changed winner" if kind == "seat" else "judgment"
+    given = "given the right verdict; " if any(one.told_by == TRUTH for one in leans) else ""
     return RowChart(
-        title=f"{LEAN_TITLES[kind]} (50 of 100 is no lean), with {percent(audit.level)} intervals",
+        title=f"{LEAN_TITLES[kind]} ({given}50 of 100 is no lean), with {percent(audit.level)} "
+        "intervals",
         about="the table of leans has all numbers",
         axis=_axis_of_hundred(),
         rows=tuple(
             Row(
                 label=shorten_label(clip(one.judge)),
-                note=f"{one.step}, {several(one.judgments, unit)}",
+                note=f"{step_words(one)}, {_told_by(one)}",
                 marks=(_mark(one),),
             )
             for one in leans
@@ -348,6 +317,12 @@ def _lean_chart(audit: JudgesAudit, kind: str) -> RowChart:
         line=EVEN,
         legend={KINDS[finding]: words for finding, words in LEAN_WORDS.items()},
     )
+
+
+def _told_by(one: Lean) -> str:
+    """Return how much tells of a lean."""
+    unit = "changed winner" if one.told_by == BOTH_ORDERS else "judgment"
+    return several(one.judgments, unit)
 
 
 def _share_chart(

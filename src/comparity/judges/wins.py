@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -29,14 +30,24 @@ from scipy.special import expit, logit, stdtr, stdtrit
 from comparity.inference.gap_tests import GapTest, Interval
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.inference.requirement import needed_data
+from comparity.judges.answerers import LeanNumber
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import effective_trials, find_flips, wilson
+from comparity.judges.readers import ONE_ORDER, TIE
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
+Rows = NDArray[np.bool_]
+
 SEAT = "the first seat"
+FIRST_SEAT = LeanNumber("seat", SEAT, "shown first", np.empty(0))
+PEOPLE, TRUTH = "people", "the right verdict"
+QUALITY, BOTH_ORDERS = "quality", "both orders"
+"""What leans are told by, beside the right verdict."""
 EVEN = 0.5
 FEWEST_FLIPS = 5
 """Changed winners below which nothing is told of a seat."""
+# Fewest decided judgments and prompts of a judge, for each kind of lean.
+FEWEST_JUDGMENTS, FEWEST_PROMPTS = 30, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +71,11 @@ class Lean:
     q_value : float
         Corrected over all leans told (Benjamini and Hochberg).
     against : str
-        Who has no lean by assumption: people, the right verdict or a judge; nobody for a seat.
+        Who has no lean by assumption: people, the right verdict or a judge. Nobody for a seat,
+        unless it is told by quality.
+    told_by : str
+        ``"both orders"`` of pairs (seats alone), ``"the right verdict"`` in the log, or
+        ``"quality"`` as the model of all judgments has it.
     judgments, prompts : int
         Those in which the answers differ in it; of a seat the pairs whose winner changed with the
         order, and all prompts with pairs in both.
@@ -80,6 +95,7 @@ class Lean:
     p_value: float
     q_value: float
     against: str
+    told_by: str
     judgments: int
     prompts: int
     finding: str = UNDECIDED
@@ -167,6 +183,7 @@ class LeanEstimate(NamedTuple):
     p_value: float
     judgments: int
     prompts: int
+    told_by: str = QUALITY
 
     @property
     def test(self) -> GapTest:
@@ -184,6 +201,51 @@ class LeanEstimate(NamedTuple):
             pivot=self.pivot,
             shared_variance=error**2,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSharpness:
+    """How often a judge picks the better one of two answers, whatever else they are.
+
+    Attributes
+    ----------
+    judge : str
+        Or people, all together.
+    picks : float
+        Of answers one SD of quality apart, on a prompt of median spread; where the log knows the
+        right verdict, how often it picks the right one.
+    interval : Interval
+    taste : float
+        SD of the judge's own opinions of answers, in SDs of quality: what it is consistent in that
+        others do not share. 0 for people, who define quality; ``nan`` with a right verdict, and
+        for a judge with one judgment of each prompt.
+    told_by : str
+        ``"the right verdict"`` or ``"quality"``: by which of them an answer is better.
+    """
+
+    judge: str
+    picks: float
+    interval: Interval
+    taste: float = math.nan
+    told_by: str = QUALITY
+
+
+class LeanFindings(NamedTuple):
+    """What judges lean to, and what else the model of quality tells.
+
+    `estimates` are the leans with their tests, `quality` is the mean quality of each answerer's
+    answers, and `lifts` is what each kind of lean adds to it, over all judgments.
+    """
+
+    estimates: tuple[LeanEstimate, ...] = ()
+    notes: tuple[str, ...] = ()
+    sharpness: tuple[JudgeSharpness, ...] = ()
+    quality: Mapping[str, float] = MappingProxyType({})
+    lifts: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+
+    def leans(self, level: float = 0.95, margin: float = 0.05) -> tuple[Lean, ...]:
+        """Return the leans with intervals, q values, findings and what would decide."""
+        return tell_leans([*self.estimates], level, margin)
 
 
 def estimate_lean(
@@ -232,6 +294,7 @@ def seat_leans(log: JudgeLog) -> Iterator[LeanEstimate]:
             p_value=pivot.p_value(0.0),
             judgments=int(flips.sum()),
             prompts=int(np.sum(twins > 0)),
+            told_by=BOTH_ORDERS,
         )
 
 
@@ -274,3 +337,16 @@ def _tell(one: LeanEstimate, q_value: float, alpha: float, margin: float) -> Lea
         n_items=one.prompts,
     )
     return replace(lean, needed=None if needed is None else needed.items)
+
+
+def is_enough(log: JudgeLog, rows: Rows) -> bool:
+    """Say whether there are enough decided judgments of enough prompts."""
+    decided = rows & (log.verdict != TIE)
+    prompts = len(np.unique(log.prompt[decided]))
+    return int(decided.sum()) >= FEWEST_JUDGMENTS and prompts >= FEWEST_PROMPTS
+
+
+def is_seated(log: JudgeLog) -> Rows:
+    """Say which judgments tell who was shown first."""
+    seated: Rows = log.seated & (log.orders == ONE_ORDER)
+    return seated

@@ -1,0 +1,64 @@
+"""Leans given the right verdict: what a log can tell of seats, and what it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from comparity import audit_judges
+from comparity.judges.wins import BOTH_ORDERS, TRUTH
+from tests.judges.test_wins import games
+
+SEAT = 0.5
+
+
+def battles(judge: str, *, turned: bool, right_is_first: bool = False) -> list[dict[str, Any]]:
+    """Make battles judged again by one who is right at odds of e and leans to the first seat."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for k in range(400):
+        names = ("claude-x", "gpt-y")
+        one, two = reversed(names) if turned and rng.random() < 0.5 else names
+        first = right_is_first or rng.random() < 0.5
+        won = rng.random() < expit((1 if first else -1) + SEAT)
+        row = {"id": k, "model_a": one, "model_b": two, "judge": judge}
+        row["human_winner"] = "model_a" if first else "model_b"
+        rows.append(row | {"judge_pick": "A" if won else "B"})
+    return rows
+
+
+def test_a_seat_is_told_given_the_right_verdict_if_answerers_change_seats() -> None:
+    audit = audit_judges(battles("J", turned=True))
+    (seat,) = audit.leans
+    (sharp,) = audit.sharpness
+    assert (seat.kind, seat.told_by, sharp.told_by) == ("seat", TRUTH, TRUTH)
+    # 400 judgments tell a lean to some 2.5 of 100.
+    assert seat.wins == pytest.approx(expit(SEAT), abs=0.06)
+    assert sharp.picks == pytest.approx(expit(1), abs=0.06)
+
+
+def test_a_seat_that_answerers_never_change_is_refused_with_the_reason() -> None:
+    audit = audit_judges(battles("J", turned=False))
+    assert audit.leans == ()
+    (note,) = audit.notes
+    assert "the first seat is worth with J is not known: no answerer changed seats" in note
+    # How often it is right is known all the same, because the right answer was in both seats.
+    assert audit.sharpness[0].picks == pytest.approx(expit(1), abs=0.06)
+
+
+def test_what_always_goes_together_is_not_told_apart() -> None:
+    right_first = audit_judges(battles("J", turned=True, right_is_first=True))
+    assert (right_first.leans, right_first.sharpness) == ((), ())
+    assert "makes of the right answer and the first seat: they always" in right_first.notes[0]
+    own_first = audit_judges(battles("claude-j", turned=False))
+    assert own_first.leans == ()
+    assert "makes of answers of Anthropic and the first seat: they always" in own_first.notes[1]
+    own = audit_judges(battles("claude-j", turned=True))
+    assert [one.kind for one in own.leans] == ["self", "seat"]
+
+
+def test_a_seat_told_by_both_orders_says_so() -> None:
+    assert [one.told_by for one in audit_judges(games("j", 1.0, 4)).leans] == [BOTH_ORDERS]
