@@ -67,6 +67,12 @@ def test_win_rates_are_those_of_pairs_counted_by_hand() -> None:
         assert again is not None
         assert_allclose(one.wins.value, again.value)
         assert_allclose(one.wins.standard_error, again.standard_error)
+        # The gap of both, from pairs that both judged, and from all of them.
+        assert_allclose(
+            one.excess.labels_alone, np.mean([judge[key] - people[key] for key in people])
+        )
+        assert one.excess.predictions_alone == one.wins.predictions_alone
+        assert one.excess.interval.low <= one.excess.value <= one.excess.interval.high
     assert "taken for a random sample" in " ".join(audit.notes)
     assert "people and judge" in str(audit)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, NamedTuple
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.inference.gap_tests import Interval
+from comparity.inference.prediction_powered import PoweredMean, powered_mean
+from comparity.judges.agreement import Verdicts
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import PromptRate, count_by_prompt, rate_of
 from comparity.judges.readers import FEATURES, FIRST, NO_VERDICT, ONE_ORDER, SECOND, TIE
@@ -174,6 +176,8 @@ class Makers:
 Rows = NDArray[np.bool_]
 
 MOST_STANDINGS = 200
+MOST_CORRECTED = 50
+"""With more answerers than this, win rates are not corrected one by one."""
 FEWEST_JUDGES = 30
 """Judges from which on they are a sample of judges, and clusters beside prompts."""
 # With more answerers than this, no matrix of wins is made.
@@ -322,3 +326,73 @@ def _share(log: JudgeLog, decided: Rows, won: Rows, level: float) -> PromptRate:
     trials = count_by_prompt(log.prompt, decided, len(log.prompts))
     hits = count_by_prompt(log.prompt, decided & won, len(log.prompts))
     return rate_of(hits, trials, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedRate:
+    """How often people would prefer an answerer, of all pairs that a judge saw.
+
+    Attributes
+    ----------
+    judge : str
+    answerer : str
+        Whose wins.
+    wins : PoweredMean
+    excess : PoweredMean
+        How much more often the judge lets it win than people would: the gap of the two rates.
+    """
+
+    judge: str
+    answerer: str
+    wins: PoweredMean
+    excess: PoweredMean
+
+
+def correct_by_people(log: JudgeLog, level: float = 0.95) -> tuple[CorrectedRate, ...]:
+    """Return the win rates of each judge's pairs, corrected by people's verdicts on some of them.
+
+    Nothing where no people judged, or they judged every pair, or pairs of fewer than ten prompts.
+    """
+    if not log.people or len(log.answerers) > MOST_CORRECTED:
+        return ()
+    return tuple(_correct_each(log, level))
+
+
+def _correct_each(log: JudgeLog, level: float) -> Iterator[CorrectedRate]:
+    verdicts = Verdicts(log)
+    is_person = np.isin(log.judges, log.people)[log.judge]
+    votes = _mean_votes(verdicts, is_person)
+    low, high = _answerers_of_pairs(log, verdicts.n_pairs)
+    for code, name in enumerate(log.judges):
+        if name in log.people:
+            continue
+        said = _mean_votes(verdicts, log.judge == code)
+        for answerer, answerer_name in enumerate(log.answerers):
+            met = ~np.isnan(said) & ((low == answerer) | (high == answerer))
+            turned = high[met] == answerer
+            labels, predictions = (
+                np.where(turned, 1 - one[met], one[met]) for one in (votes, said)
+            )
+            prompts = verdicts.prompt_of_pair[met]
+            wins = powered_mean(labels, predictions, prompts, level=level)
+            excess = powered_mean(predictions - labels, predictions, prompts, level=level)
+            if wins is not None and excess is not None:
+                rates = {"wins": wins, "excess": excess}
+                yield CorrectedRate(judge=name, answerer=answerer_name, **rates)
+
+
+def _mean_votes(verdicts: Verdicts, rows: NDArray[np.bool_]) -> Floats:
+    """Return the mean vote for the first answerer of each pair; ``nan`` where nobody voted."""
+    counts = verdicts.count(rows, seats=False)
+    n = counts.sum(1)
+    votes: Floats = np.full(len(counts), np.nan)
+    votes[n > 0] = (counts[n > 0, 0] + counts[n > 0, 2] / 2) / n[n > 0]
+    return votes
+
+
+def _answerers_of_pairs(log: JudgeLog, n_pairs: int) -> tuple[NDArray[np.int64], ...]:
+    """Return the two answerers of each pair, the one with the smaller code first."""
+    both = np.zeros((2, n_pairs), dtype=np.int64)
+    both[0, log.pair] = np.minimum(log.first, log.second)
+    both[1, log.pair] = np.maximum(log.first, log.second)
+    return both[0], both[1]

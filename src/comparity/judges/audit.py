@@ -18,10 +18,9 @@ from comparity.inference.multiplicity import holm
 from comparity.judges.agreement import (
     MOST_JUDGES,
     compare_judges,
-    correct_by_people,
     panel_alpha,
 )
-from comparity.judges.answerers import Makers, rank_answerers
+from comparity.judges.answerers import Makers, correct_by_people, rank_answerers
 from comparity.judges.by_group import compare_by_group, find_failing_groups
 from comparity.judges.judge_contrasts import (
     JudgeGroupGap,

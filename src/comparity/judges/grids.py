@@ -147,13 +147,17 @@ def _corrected_grid(audit: JudgesAudit) -> Grid:
     several = len({one.judge for one in audit.corrected}) > 1
     return Grid(
         title="How often each answerer wins: by people, by the judge, by people with its help",
-        header=("answerer", "people", "judge", "people and judge", "with it a vote counts as"),
+        header=(
+            *("answerer", "people", "judge", "people and judge", "judge minus people"),
+            "with it a vote counts as",
+        ),
         rows=tuple(
             (
                 clip(one.answerer) + (f"\n{clip(one.judge)}" if several else ""),
                 f"{rate(one.wins.labels_alone)}\n{_within(one.wins.labels_interval)}",
                 rate(one.wins.predictions_alone),
                 f"{rate(one.wins.value)}\n{_within(one.wins.interval)}",
+                f"{signed(one.excess.value)}\n{interval(*one.excess.interval[:2])}",
                 f"{one.wins.worth:.2f} votes\n{count(one.wins.n_labels)} of "
                 f"{count(one.wins.n_units)} pairs",
             )

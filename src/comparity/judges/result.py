@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from comparity.inference.gap_tests import Interval, plain
-from comparity.judges.agreement import Agreement, Coefficient, CorrectedRate
-from comparity.judges.answerers import Standing
+from comparity.judges.agreement import Agreement, Coefficient
+from comparity.judges.answerers import CorrectedRate, Standing
 from comparity.judges.by_group import AgreementGap, MissingTest
 from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
 from comparity.judges.rates import PromptRate, SwappedTwins
