@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 
 from comparity.judges.agreement import compare_judges
+from comparity.judges.answerers import Makers
+from comparity.judges.by_group import compare_own_makers
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import (
     Rows,
@@ -320,3 +322,29 @@ def test_scores_of_single_answers_are_those_of_the_page() -> None:
     counted = {int(a): int(b) for a, b in re.findall(r"(\d+): (\d+)[,}]", line.split("models")[0])}
     found = [one.score for one in logs("fastchat_pair/gpt-4_single.jsonl").scores]
     assert {value: found.count(value) for value in {*found}} == counted
+
+
+def test_wins_of_a_judge_s_own_maker_are_those_of_the_page() -> None:
+    line = next(one for one in page().splitlines() if one.startswith("- own family OpenAI"))
+    expected = [tuple(map(int, pair)) for pair in re.findall(r"\((\d+)/(\d+)\)", line)]
+    log = logs("mtbench_human/*.jsonl")
+    # The page counts pairs that people judged, too.
+    judged = np.unique(log.pair[np.isin(log.judges, log.people)[log.judge]])
+    (own,) = compare_own_makers(log.take(np.isin(log.pair, judged)), Makers({}), 0.95)
+    assert own.by_people is not None
+    assert [(one.hits, one.trials) for one in (own.wins, own.by_people)] == expected
+    assert (own.maker, own.by_others) == ("OpenAI", None)
+
+
+def test_wins_of_makers_with_several_judges_are_those_of_the_page() -> None:
+    log = logs("mtbench_repro_en/**/*.jsonl")
+    facts = table("**own family:**")
+    for own in compare_own_makers(log, Makers({}), 0.95):
+        (row,) = (
+            {name: cells[fact] for name, cells in facts.items()}
+            for fact in facts["own judge"]
+            if fact.startswith(own.judge)
+        )
+        for name, found in (("own judge", own.wins), ("other judges pooled", own.by_others)):
+            assert found is not None
+            assert f"({found.hits}/{found.trials})" in row[name]

@@ -21,7 +21,11 @@ from comparity.judges.agreement import (
     panel_alpha,
 )
 from comparity.judges.answerers import Makers, correct_by_people, rank_answerers
-from comparity.judges.by_group import compare_by_group, find_failing_groups
+from comparity.judges.by_group import (
+    compare_by_group,
+    compare_own_makers,
+    find_failing_groups,
+)
 from comparity.judges.judge_contrasts import (
     JudgeGroupGap,
     compare_groups_of_judges,
@@ -125,6 +129,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     summaries = _correct([_summarise(part, name, options) for name, part in parts.items()])
     groups = read_judges(judges, options.by) if options.by else {}
     alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
+    makers = Makers(options.makers)
     told = _find_leans(log, options)
     return JudgesAudit(
         readings=readings,
@@ -133,7 +138,8 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         agreements=compare_judges(log, options.level),
         panel=panel_alpha(log, ties=True, level=options.level),
         panel_decided=panel_alpha(log, ties=False, level=options.level),
-        by_group=compare_by_group(log, Makers(options.makers), options.level, options.margin / 100),
+        by_group=compare_by_group(log, makers, options.level, options.margin / 100),
+        own_makers=compare_own_makers(log, makers, options.level),
         missing_tests=tuple(
             test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)
         ),

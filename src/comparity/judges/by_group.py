@@ -42,7 +42,7 @@ from comparity.judges.agreement import reference_verdicts
 from comparity.judges.answerers import FEWEST_UNEVEN, Answers, LeanNumber, Makers, known_numbers
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import PromptRate, Rows, count_by_prompt, rate_of
-from comparity.judges.readers import FIRST, NO_VERDICT
+from comparity.judges.readers import FIRST, NO_VERDICT, SECOND
 from comparity.results.audit import Audit
 
 MOST_GROUPS = 40
@@ -324,3 +324,51 @@ def two_sided(strata: list[tuple[int, int, int]], seen: int) -> float:
     if seen >= len(chances):
         raise ValueError("more failures than the strata hold")
     return float(min(1.0, chances[chances <= chances[seen] * (1 + ROUNDING)].sum()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnMaker:
+    """How often answers of a judge's own maker win over others, whatever their quality.
+
+    Attributes
+    ----------
+    judge, maker : str
+    wins : PromptRate
+        In the decided verdicts of the judge.
+    by_others, by_people : PromptRate or None
+        In those of the other judges, and of people.
+    """
+
+    judge: str
+    maker: str
+    wins: PromptRate
+    by_others: PromptRate | None
+    by_people: PromptRate | None
+
+
+def compare_own_makers(log: JudgeLog, makers: Makers, level: float) -> tuple[OwnMaker, ...]:
+    """Return the wins of each judge's own maker, where answers of it met those of others."""
+    return tuple(_own_makers(log, makers, level))
+
+
+def _own_makers(log: JudgeLog, makers: Makers, level: float) -> Iterator[OwnMaker]:
+    of_answerer = np.array(makers.of(log.answerers))
+    is_person, n = np.isin(log.judges, log.people)[log.judge], len(log.prompts)
+    for code, (judge, maker) in enumerate(zip(log.judges, makers.of(log.judges), strict=True)):
+        first, second = (of_answerer[side] == maker for side in (log.first, log.second))
+        met = (first != second) & np.isin(log.verdict, (FIRST, SECOND)) & bool(maker)
+        won = met & (first == (log.verdict == FIRST))
+        own = met & (log.judge == code)
+        if judge in log.people or not own.any():
+            continue
+
+        def share(rows: Rows, met: Rows = met, won: Rows = won) -> PromptRate | None:
+            if not (met & rows).any():
+                return None
+            hits, trials = (count_by_prompt(log.prompt, one & rows, n) for one in (won, met))
+            return rate_of(hits, trials, level)
+
+        others, people = share(~is_person & (log.judge != code)), share(is_person)
+        wins = share(log.judge == code)
+        assert wins is not None, "verdicts of its own were found"
+        yield OwnMaker(judge=judge, maker=maker, wins=wins, by_others=others, by_people=people)

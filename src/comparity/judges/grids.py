@@ -31,6 +31,8 @@ def grids_of(audit: JudgesAudit) -> Iterator[Grid]:
     yield from _agreement_grids(audit)
     if audit.by_group:
         yield _by_group_grid(audit)
+    if audit.own_makers:
+        yield _own_maker_grid(audit)
     yield from lean_grids(audit)
     if audit.drift is not None:
         yield _drift_grid(audit.drift)
@@ -58,6 +60,21 @@ def _by_group_grid(audit: JudgesAudit) -> Grid:
                 "uneven" if one.finding == VIOLATED else one.finding,
             )
             for one in sorted(audit.by_group, key=lambda one: (one.p_adjusted, one.p_value))
+        ),
+        most=20,
+    )
+
+
+def _own_maker_grid(audit: JudgesAudit) -> Grid:
+    return Grid(
+        title="How often answers of a judge's own maker win over others, whatever their quality",
+        header=("judge", "maker", "by the judge", "by other judges", "by people"),
+        rows=tuple(
+            (
+                *(clip(one.judge), clip(one.maker)),
+                *map(_share_cell, (one.wins, one.by_others, one.by_people)),
+            )
+            for one in audit.own_makers
         ),
         most=20,
     )

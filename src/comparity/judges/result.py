@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from comparity.inference.gap_tests import Interval, plain
 from comparity.judges.agreement import Agreement, Coefficient
 from comparity.judges.answerers import CorrectedRate, Standing
-from comparity.judges.by_group import AgreementGap, MissingTest
+from comparity.judges.by_group import AgreementGap, MissingTest, OwnMaker
 from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.readers import CROWD
@@ -113,6 +113,8 @@ class JudgesAudit(Result):
         Krippendorff's alpha of all judges, with ties as a verdict and without them.
     by_group : tuple of AgreementGap
         Agreement with people, or a truth, by groups of answers: comparative separation.
+    own_makers : tuple of OwnMaker
+        How often answers of a judge's own maker win, not adjusted for quality.
     missing_tests : tuple of MissingTest
     corrected : tuple of CorrectedRate
         Win rates as people see them, from their votes and each judge's.
@@ -145,6 +147,7 @@ class JudgesAudit(Result):
     panel: Coefficient | None = None
     panel_decided: Coefficient | None = None
     by_group: tuple[AgreementGap, ...] = ()
+    own_makers: tuple[OwnMaker, ...] = ()
     missing_tests: tuple[MissingTest, ...] = ()
     corrected: tuple[CorrectedRate, ...] = ()
     leans: tuple[Lean, ...] = ()
