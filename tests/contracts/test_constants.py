@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "comparity"
 FOLDERS = ("counts", "inference", "separation", "comparative", "pairwise", "relative", "results")
-FOLDERS += ("metrics", "ranking", "planning")
+FOLDERS += ("metrics", "ranking", "planning", "pairs", "impact")
 # Machine code, and how it is laid out.
 LEFT_OUT = ("counts/kernels/",)
 
@@ -82,7 +82,7 @@ NOT_DECIDING = {
         ranking.likelihood.pair_integrals.MOST_POINTS ranking.likelihood.pair_integrals.OF_EACH
         ranking.likelihood.lot_likelihood.NO_TASTE ranking.likelihood.lot_likelihood.THREADED
         ranking.rank_centrality.DENSE ranking.reliability.JACKKNIFE_GROUPS
-        relative.raters.LONG
+        relative.raters.LONG pairs.draw.BLOCK pairs.draw.POOL pairs.strata.TRIES
     """,
     "rounding": """
         counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
@@ -127,6 +127,7 @@ NOT_DECIDING = {
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
         relative.section.REMARKED relative.section.SIGNED results.judging.FEW_CLUSTERS
         comparative.state.MOST_SHOWN results.plain.WRITTEN_AT_ONCE results.result.MOST_READ
+        pairs.result.PREVIEW impact.result.NAMED
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.cluster_spread.DIRECTIONS
