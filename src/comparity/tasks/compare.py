@@ -63,7 +63,6 @@ REVERSED = ("certainty",)
 """Questions about the effort for which more is less."""
 MOST_POINTS = 7
 SCALED = "minutes of judging until the verdict; the gap of ratings scaled by agreement"
-ALIKE = "the same, if the gap were as large in both"
 
 
 @shows(TaskOptions)
