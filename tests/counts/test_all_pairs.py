@@ -222,7 +222,7 @@ def test_all_pairs_equal_the_shared_items_design_on_the_enumerated_pairs(
 ) -> None:
     y, f, group = simulated(150, decimals=decimals)
     found = all_pairs(y, f, group, NAMES, score_ties=score_ties).sharing
-    expected = enumerated(y, f, group).shared_counts().sharing(score_ties)
+    expected = enumerated(y, f, group).shared_counts().sharing_moments(score_ties)
     assert found.cells == expected.cells
     for name in ("trials", "hits", "dependent", "own", "half_hits", "effective_items"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name

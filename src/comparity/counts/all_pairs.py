@@ -270,7 +270,7 @@ def merge_cells(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Shari
     >>> from comparity.counts.pairs import Tally
     >>> counts = PairCounts({Cell("a", "a"): Tally(8, 10), Cell("a", "b"): Tally(3, 6)})
     >>> row = Cell("a", ANY)
-    >>> rows = merge_cells(counts.sharing(), {row: [Cell("a", "a"), Cell("a", "b")]})
+    >>> rows = merge_cells(counts.sharing_moments(), {row: [Cell("a", "a"), Cell("a", "b")]})
     >>> print(rows.cells[0], rows.trials, rows.hits)
     a > * [16.] [11.]
     """

@@ -224,7 +224,7 @@ class ClusterMoments:
             by_item = by_item + _sign(several) * self.within[several]
         return sum((self._only(kind, kinds[:place]) for place, kind in enumerate(kinds)), by_item)
 
-    def touching(self, kinds: Sequence[str]) -> Floats:
+    def sum_touching(self, kinds: Sequence[str]) -> Floats:
         """Return the same with judgments that share twice counted twice: never negative."""
         return sum((self.same[frozenset([kind])] for kind in kinds), self.items)
 

@@ -235,7 +235,7 @@ def weighted_pairs(
     pairs = item_pairs(y, f, group, len(groups), weight=weight, query=query_of)
     items = _QueryItems(group[pairs.order], len(groups), query_of[pairs.order])
     if average == "queries":
-        pairs = items.averaged(pairs, query_units(len(groups), once_in))
+        pairs = items.average_by_query(pairs, query_units(len(groups), once_in))
     moments = moments_by_cell(items.placement_products(pairs, tie))
     squares = [items.by_cell(part) for part in pairs.squares]
     sums, uses, n_clusters = [items.by_cell(part) for part in pairs.better], np.diag(moments), None
@@ -272,8 +272,8 @@ class _QueryItems:
         trials, hits, ties = (part[row, other] for part in pairs.better)
         return len(held), cluster_products(cluster, cell, trials, hits + tie * ties, self.k**2)
 
-    def averaged(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
-        """Divide pairs by what all pairs of their query and unit of cells weigh together."""
+    def average_by_query(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
+        """Divide each pair's weight by the total weight of its query and unit of cells."""
         rank = np.unique(self.query, return_inverse=True)[1].astype(np.int64)[:, None]
         own, others = self.group[:, None], np.arange(self.k)[None, :]
         as_better = rank * self.k**2 + unit[own * self.k + others]

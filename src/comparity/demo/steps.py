@@ -152,7 +152,7 @@ class Demo:
         """Rank the applicants and say which judges lean."""
         self.panel = self._rank_panel("")
         self.results["panel"] = self.panel
-        ranking = biased(self.panel)
+        ranking = biased_ranking(self.panel)
         leans = self.world.leans[np.argsort(self.world.judge_names)]
         named = (ranking.q[:, 0] <= LEVEL)[np.argsort(ranking.evaluators)]
         right, wrong = int(named[leans > 0].sum()), int(named[leans == 0].sum())
@@ -286,7 +286,7 @@ class Demo:
         write_table(judgments, {"judge": judges, "better": better, "worse": worse})
 
 
-def biased(panel: RankedPanel) -> BiasedRanking:
+def biased_ranking(panel: RankedPanel) -> BiasedRanking:
     """Return the ranking of a panel, which knows its evaluators' biases."""
     assert isinstance(panel.ranking, BiasedRanking), "barp was asked for"
     return panel.ranking

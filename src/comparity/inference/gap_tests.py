@@ -333,7 +333,7 @@ class RateEstimate:
     interval: Interval
 
 
-def crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
+def find_limit(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
     """Return where a function that is negative at `inside` becomes positive towards `end`.
 
     Walks in growing steps, the first of the size given; `end` if it stays negative.

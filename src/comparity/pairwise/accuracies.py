@@ -41,7 +41,7 @@ from comparity.inference.gap_tests import (
     RateEstimate,
     Reference,
     Statistic,
-    crossing,
+    find_limit,
     untested_gap,
 )
 from comparity.inference.item_permutation import NullGap
@@ -242,7 +242,7 @@ class DoubtfulGap(Statistic):
         quantile = self.reference.quantile(1 - level)
         step = self.bound + quantile * self.error_at(self.found)
         low, high = (
-            crossing(lambda gap: abs(self.statistic(gap)) - quantile, self.found, end, step)
+            find_limit(lambda gap: abs(self.statistic(gap)) - quantile, self.found, end, step)
             for end in (self.lowest, 1.0)
         )
         return Interval(low, high, level)

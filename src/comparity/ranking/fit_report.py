@@ -231,7 +231,7 @@ def _scale_part(fitted: Fit, approximate: float) -> Floats:
     scores, move = fitted.scores, fitted.move
     if len(scores) > DENSE:
         return approximate * scores**2
-    wider = fitted.widened()
+    wider = fitted.widened_likelihood()
     within = scores - move.basis @ np.linalg.lstsq(move.basis, scores, rcond=None)[0]
     target = np.zeros(wider.size)
     target[: len(scores)] = within / max(float(within @ within), np.finfo(float).tiny)

@@ -45,7 +45,7 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
     found, n = ranking.centred_q <= LEVEL, len(ranking.evaluators)
     if n < 2 or not np.isfinite(ranking.centred_q).any():
         return
-    apart = _leaning(ranking, found)[0]
+    apart = _split_findings(ranking, found)[0]
     if n == 2:
         verb = "treat" if apart.any() else "are not found to treat"
         who = f"The two evaluators {verb} the groups differently from each other"
@@ -144,12 +144,12 @@ def _same_way(ranking: BiasedRanking, found: NDArray[np.bool_]) -> bool:
 
 def _count_leaning(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[int, int]:
     """Count evaluators with a finding about a group, and about a seat."""
-    toward_group, toward_seat = _leaning(ranking, found)
+    toward_group, toward_seat = _split_findings(ranking, found)
     return int(toward_group.sum()), int(toward_seat.sum())
 
 
-def _leaning(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[Flags, Flags]:
-    """Say of whom something is found about a group, and about a seat."""
+def _split_findings(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[Flags, Flags]:
+    """Return which evaluators have a finding about a group, and which about a seat."""
     seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
     toward_group, toward_seat = (np.asarray(found[:, of].any(axis=1)) for of in (~seats, seats))
     return toward_group, toward_seat

@@ -29,7 +29,7 @@ from comparity.relative.slopes import compare_slope
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.judging import conclude, judge
 from comparity.tables.features import UNNAMED
-from comparity.tables.values import qualified
+from comparity.tables.values import prefix_attribute
 
 Task = TypeVar("Task")
 
@@ -165,7 +165,7 @@ def null_of(who: Mapping[str, str], claim: str, *, several: bool) -> str:
     """Word a hypothesis about two decision makers."""
     of = f" [{who['label']}]" if who["label"] else ""
     text = f"{who['first']} - {who['second']}{of}: {claim}"
-    return qualified(who["attribute"], text, several=several)
+    return prefix_attribute(who["attribute"], text, several=several)
 
 
 def _question_of_groups(

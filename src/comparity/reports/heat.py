@@ -55,7 +55,7 @@ def colours(light: float) -> tuple[str, str]:
     return _between(CIVIDIS, light)
 
 
-def leaning(light: float) -> tuple[str, str]:
+def signed_colours(light: float) -> tuple[str, str]:
     """Return the colour of a cell for a number of either sign, and of the letters on it.
 
     Parameters
@@ -65,7 +65,7 @@ def leaning(light: float) -> tuple[str, str]:
 
     Examples
     --------
-    >>> leaning(0.0), leaning(0.5), leaning(1.0)
+    >>> signed_colours(0.0), signed_colours(0.5), signed_colours(1.0)
     (('#005aa0', '#ffffff'), ('#ffffff', '#000000'), ('#c85500', '#000000'))
     """
     return _between((BLUE, "#ffffff", ORANGE), light)
@@ -222,7 +222,7 @@ class HeatMap(Chart):
 
     def tiles(self) -> Iterator[Tile]:
         """Yield one tile for each entry."""
-        left, size, colour = self.left, self.size, leaning if self.both_ways else colours
+        left, size, colour = self.left, self.size, signed_colours if self.both_ways else colours
         for row, shades in enumerate(self.shades):
             for column, shade in enumerate(shades):
                 said = self.cells[row][column].partition("\n")[0]

@@ -192,7 +192,7 @@ def check_groups(groups: Mapping[str, Collection[str]]) -> None:
             raise TooManyGroupsError(attribute, names, MOST_GROUPS)
 
 
-def qualified(attribute: str, text: str, *, several: bool) -> str:
+def prefix_attribute(attribute: str, text: str, *, several: bool) -> str:
     """Put the attribute before a text where more than one attribute is audited."""
     return f"{attribute}: {text}" if several else text
 

@@ -106,11 +106,11 @@ def train_file(
         others.features, others.items(form, before), bound, **_prediction_choice(form)
     )
     simple = simple_moves(plain, ready, rows.features, bound, **_prediction_choice(form))
-    scores = {adjust: others.moved(before, one) for adjust, one in simple.items()}
+    scores = {adjust: others.move_scores(before, one) for adjust, one in simple.items()}
     doing = "Training" if form.adjust is None else "Moving scores of groups"
     tell(f"{_tell_shift(fresh, scores)}{doing} for {' and '.join(form.goal)} ...")
     trained, fit, moves = _reach_goal(kind, plain, rows, ready, form, bound)
-    after = others.moved(fit.model.scores(others.features), moves)
+    after = others.move_scores(fit.model.scores(others.features), moves)
     slopes = fit.model.coefficients.tolist() if isinstance(fit.model, LinearModel) else ()
     counts = {"trained": len(rows), "audited": len(others)}
     write_model(output, _saved_scorer(fit, path, form, counts, moves))
@@ -224,7 +224,7 @@ class _FileRows:
         ours, theirs = (table[np.lexsort(table.T)] for table in tables)
         return np.array_equal(ours, theirs)
 
-    def moved(self, scores: Floats, moves: GroupMoves | None) -> Floats:
+    def move_scores(self, scores: Floats, moves: GroupMoves | None) -> Floats:
         """Return scores moved by group, or as they are."""
         if moves is None:
             return scores

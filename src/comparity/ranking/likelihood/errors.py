@@ -139,22 +139,22 @@ def _add_gains(
     flat, weights = _move_matrices(objective, move)
     added, about, both = np.zeros(objective.size), np.zeros((m, c)), np.zeros((m, c))
 
-    def anchored(places: NDArray[np.int64]) -> Floats:
+    def anchor_columns(places: NDArray[np.int64]) -> Floats:
         columns: Floats = weights @ flat[places].T
         columns[places, np.arange(len(places))] += 1
         return columns
 
     for some in blocks_of(objective.size):
-        added[some] = gains.gains_of(anchored(some))
+        added[some] = gains.gains_of(anchor_columns(some))
     own, level, share = added[n : n + m * c].reshape(m, c), np.zeros(c), (~known).mean(axis=0)
     for contrast in range(c):
         free = ~known[:, contrast]
         mean = _mean_target(objective, move, contrast, free)
         level[contrast] = gains.gains_of(mean[:, None])[0] * share[contrast] ** 2
         for who in blocks_of(m):
-            mine = anchored(n + who * c + contrast) * free[who]
+            mine = anchor_columns(n + who * c + contrast) * free[who]
             about[who, contrast] = gains.gains_of(mine - share[contrast] * mean[:, None])
-            joint = gains.gains_of(mine + anchored(n + who * c + c - 1))
+            joint = gains.gains_of(mine + anchor_columns(n + who * c + c - 1))
             both[who, contrast] = (joint - own[who, contrast] - own[who, -1]) / 2
     if gains.few is not None:
         few = gains.few[:, None]

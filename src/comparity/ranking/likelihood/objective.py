@@ -367,7 +367,7 @@ def minimise(
 
 
 @contextmanager
-def watching(n: int, least: int) -> Iterator[Watch | None]:
+def watch_fit(n: int, least: int) -> Iterator[Watch | None]:
     """Show the step and the gradient of a fit of n comparisons, from `least` of them on."""
     if n < least or not sys.stderr.isatty():
         yield None

@@ -81,7 +81,7 @@ class TastedFit(Fit):
 
     def errors(self) -> Errors:
         """Return standard errors; sharpness, where evaluators have one, is the last contrast."""
-        wider, columns = self.widened(), self.bias.shape[1]
+        wider, columns = self.widened_likelihood(), self.bias.shape[1]
         kept = [*range(columns), -1] if self.has_sharpness else [*range(columns)]
         known = np.zeros((len(self.bias), wider.n_contrasts), dtype=bool)
         known[self.trusted, :columns] = True
@@ -100,7 +100,7 @@ class TastedFit(Fit):
             fit=self.dispersion,
         )
 
-    def widened(self) -> SeenObjective:
+    def widened_likelihood(self) -> SeenObjective:
         """Return the likelihood with the logarithms of what scales leads as parameters."""
         assert isinstance(self.objective, SeenObjective)
         assert self.tastes is not None
