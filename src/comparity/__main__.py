@@ -9,7 +9,7 @@ import time
 from typing import NoReturn
 
 INTERRUPTED = 130
-PATIENCE = 2.0
+SECONDS_TO_END_IN = 2.0
 SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -69,7 +69,7 @@ def _leave_late(seen: int) -> None:
     """End the process where it does not end by itself soon after Ctrl-C."""
     while os.read(seen, 1) != bytes([signal.SIGINT]):
         pass
-    time.sleep(PATIENCE)
+    time.sleep(SECONDS_TO_END_IN)
     # What an engine spilled that does not look up would stay.
     memory = sys.modules.get("comparity.tables.memory")
     if memory is not None:

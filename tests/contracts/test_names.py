@@ -1,6 +1,6 @@
-"""Functions are named by a verb with its object, or by a noun: never by a bare participle.
+"""Functions are named by a verb with its object, or a noun, constants by what they bound.
 
-Properties may be participles: ``gate.passed`` reads as a sentence.
+A function is never a bare participle. A property may be: ``gate.passed`` reads as a sentence.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ EXCEPTIONS = {
 }
 
 
+# Words that do not say what a number bounds.
+VAGUE = """
+    alone astray calm certain far flat large least many most much near often part patience rough
+    rungs same slack small soon steady there tiny unknown wider zooms
+    """
+
+
 def is_participle(name: str) -> bool:
     """Return whether a name is one word, and that a participle."""
     word = "" if name.startswith("__") else name.strip("_")
@@ -53,6 +60,20 @@ def functions() -> Iterator[tuple[str, str]]:
                 "property" in ast.unparse(decorator) for decorator in node.decorator_list
             ):
                 yield one.name, node.name
+
+
+def constants() -> Iterator[tuple[str, str]]:
+    """Yield module and name of every number and table at the top level of a module."""
+    for one in modules():
+        for node in one.tree.body:
+            if isinstance(node, ast.Assign):
+                for part in (part for target in node.targets for part in ast.walk(target)):
+                    if isinstance(part, ast.Name) and part.id.isupper():
+                        yield one.name, part.id
+
+
+def test_no_constant_is_a_word_that_does_not_say_what_it_bounds() -> None:
+    assert not [".".join(one) for one in constants() if one[1].lower() in VAGUE.split()]
 
 
 def test_no_function_is_named_by_a_bare_participle() -> None:

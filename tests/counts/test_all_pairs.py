@@ -145,7 +145,7 @@ def test_standard_errors_of_many_items_are_as_near_to_the_exact_as_documented(
     how = {"weights": weights, "score_ties": "half"}
     names = tuple("abcdef"[:n_groups])
     near = all_pairs(y, f, group, names, **how)
-    monkeypatch.setattr("comparity.counts.all_pairs.MANY", 10**9)
+    monkeypatch.setattr("comparity.counts.all_pairs.ITEMS_TO_SHARE_MEANS", 10**9)
     exact = all_pairs(y, f, group, names, **how)
     assert np.array_equal(near.sharing.hits, exact.sharing.hits)
     assert np.array_equal(near.score_ties, exact.score_ties)

@@ -33,7 +33,7 @@ SPARE = 8
 # Squared distances that differ by no larger a share are equal.
 TIED = 1e-9
 # Distances worked out at a time, and how many there must be for the compiled kernel to pay.
-BLOCK, MANY = 2**21, 10**7
+BLOCK, NUMBERS_TO_COMPILE = 2**21, 10**7
 
 
 def count_neighbours(
@@ -170,7 +170,7 @@ def _dependent_square(nearest: Codes, deviation: Floats, rng: np.random.Generato
 
 def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the k nearest items of some items among all, and whether the last place was tied."""
-    compiled = len(rows) * len(features) > MANY
+    compiled = len(rows) * len(features) > NUMBERS_TO_COMPILE
     height = max(1, BLOCK // len(features))
     single, double = _columns(features.astype(np.float32)), _columns(features)
     places: Codes = np.empty((len(rows), k + 1), dtype=np.int64)

@@ -35,7 +35,7 @@ from comparity.counts.kernels.queries import (
 from comparity.counts.kernels.sorting import sort_by_code
 from comparity.counts.pairs import TIE_VALUE
 
-SMALL = 256
+MOST_COMPARED_DIRECTLY = 256
 """Largest query whose items are all compared with each other."""
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,9 @@ def query_pairs(
     columns, offsets = _by_query(y, f, group, weights, query)
     tie = TIE_VALUE[score_ties]
     sums, products = empty_sums(len(groups) ** 2)
-    n_clusters = _count_queries(columns, offsets, SMALL, len(groups), unit, tie, sums, products)
+    n_clusters = _count_queries(
+        columns, offsets, MOST_COMPARED_DIRECTLY, len(groups), unit, tie, sums, products
+    )
     parts = sums.T.copy()
     return name_sums(
         cells_of(groups),
@@ -140,7 +142,9 @@ def query_counts(
     """
     columns, offsets = _by_query(y, f, group, None, query)
     sums, products = empty_sums(n_groups**2)
-    _count_queries(columns, offsets, SMALL, n_groups, NO_UNIT, 0.0, sums, products[:0])
+    _count_queries(
+        columns, offsets, MOST_COMPARED_DIRECTLY, n_groups, NO_UNIT, 0.0, sums, products[:0]
+    )
     trials, hits, ties = sums[:, :3].T.astype(np.int64).reshape(3, n_groups, n_groups)
     return trials, hits, ties
 

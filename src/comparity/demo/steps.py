@@ -32,7 +32,7 @@ COMPARED = 30
 POWER = 0.8
 # What a binary quality would have to be judged by for a model to agree in about four of five pairs.
 RATES: dict[str, Any] = {"tpr": [0.9, 0.9], "tnr": [0.9, 0.9]}
-SLACK = 0.01
+GOAL_SLACK = 0.01
 LEVEL = 0.05
 
 
@@ -196,7 +196,7 @@ class Demo:
         """Train on bias-adjusted scores, without and with a goal."""
         labels = self.panel.ranking.scores
         for name, goal in (("relabelled", None), ("revised", "cross-group")):
-            ranker = FairRanker(goal=goal, slack=SLACK, random_state=self.seed)
+            ranker = FairRanker(goal=goal, slack=GOAL_SLACK, random_state=self.seed)
             ranker.fit(self.now.features, labels, sensitive_features=self.now.sex)
             self.weights[name] = ranker.coef_
             self.training: Training = ranker.training_
@@ -206,7 +206,7 @@ class Demo:
             sentences=(
                 "Two models learn the bias-adjusted scores: 'relabelled' without a constraint, and "
                 "'revised' with equal agreement in pairs of a woman and a man, up to a difference "
-                f"of {SLACK:g}.",
+                f"of {GOAL_SLACK:g}.",
                 "References understate women, so better labels alone are not enough.",
             ),
             facts=(

@@ -47,7 +47,7 @@ PAPER_RULE = (
 )
 INDEPENDENT = "rows independent of each other"
 # Ranges and deviations this many times as wide are hardly one scale.
-WIDER = 3.0
+MOST_SCALE_RATIO = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,8 +316,8 @@ def _scales_differ(one: DecisionRange, other: DecisionRange) -> bool:
     """
     narrow, wide = sorted((one, other), key=lambda found: found.high - found.low)
     apart = one.high < other.low or other.high < one.low
-    spans = (wide.high - wide.low) >= WIDER * (narrow.high - narrow.low)
-    wider = spans and wide.deviation >= WIDER * narrow.deviation
+    spans = (wide.high - wide.low) >= MOST_SCALE_RATIO * (narrow.high - narrow.low)
+    wider = spans and wide.deviation >= MOST_SCALE_RATIO * narrow.deviation
     shares = [(found.low, found.high) == (0.0, 1.0) for found in (narrow, wide)]
     beyond = shares[0] and not shares[1] and (wide.low < 0 or wide.high > 1)
     return apart or wider or beyond

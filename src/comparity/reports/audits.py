@@ -44,7 +44,7 @@ MOST_TESTS = 40
 # So many lines of one kind are told; all are in to_dict() and --json.
 LISTED = 40
 
-SINGULAR = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
+ONE_UNIT = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
 """What an audit counts, where there is one of it."""
 
 # So many kinds of pairs are named in one sentence.
@@ -299,7 +299,7 @@ def _data(audit: Audit) -> str:
 
 
 def _units(number: int, unit: str) -> str:
-    return f"1 {SINGULAR.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
+    return f"1 {ONE_UNIT.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
 
 
 def gap_charts(audit: Audit) -> Sequence[Chart]:

@@ -93,7 +93,7 @@ def _luminance(channels: list[int]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-UNKNOWN = "#888888"
+UNKNOWN_COLOUR = "#888888"
 """Colour of an entry without a number."""
 
 
@@ -229,7 +229,9 @@ class HeatMap(Chart):
                 yield Tile(
                     x=round(left + column * size, 2),
                     y=round(row * size, 2),
-                    fill=UNKNOWN if math.isnan(self.values[row][column]) else colour(shade)[0],
+                    fill=UNKNOWN_COLOUR
+                    if math.isnan(self.values[row][column])
+                    else colour(shade)[0],
                     about=f"{self.names[row]} over {self.names[column]}: {said}",
                 )
 

@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 TASTE_WORK = 2e7
 """Parameters times comparisons, up to which each error allows for tastes by what it has of them,
 and beyond which all do by one factor: a fifth of a second."""
-MANY = 100
+EVALUATORS_FOR_ROUGH_MEAN = 100
 """With more evaluators the mean hangs on none of them, and is solved for less precisely."""
 
 
@@ -329,7 +329,7 @@ def _nan_below_zero(variances: Floats) -> Floats:
 def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]) -> Floats:
     """Return the covariance of anchored biases with the mean of those that are free."""
     target = _mean_target(objective, move, contrast, free)
-    close = 5e-2 if len(free) > MANY else 1e-2
+    close = 5e-2 if len(free) > EVALUATORS_FOR_ROUGH_MEAN else 1e-2
     solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
     return _about_anchor(objective, target, solved, contrast, free)
 

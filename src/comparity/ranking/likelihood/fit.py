@@ -27,7 +27,7 @@ from comparity.ranking.likelihood.objective import (
     watch_fit,
 )
 from comparity.ranking.likelihood.search import (
-    WATCHED,
+    COMPARISONS_TO_SHOW,
     Search,
     Task,
     evidence_at,
@@ -128,7 +128,7 @@ def fit(task: Task, rows: ComparisonRows | None = None) -> Fit:
     task = _choose_by_folds(task)
     rows = rows_for(task) if rows is None else rows
     move = move_of(task.anchor, task.columns, rows.n_evaluators)
-    with watch_fit(len(rows.better), WATCHED) as watch:
+    with watch_fit(len(rows.better), COMPARISONS_TO_SHOW) as watch:
         search, objective, solution = _fit_and_choose(task, rows, move, watch)
     scores, bias, extra = objective.split(solution.point)
     scores, bias = move.apply(scores, bias)

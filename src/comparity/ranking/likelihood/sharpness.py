@@ -52,7 +52,7 @@ VAGUE = 0.35
 WIDEST = 1.0
 """Error of log sharpness beyond which it says nothing of equality: a factor of 2.7 either way. Four
 judgments each of four items rejected equality in 0.10 of panels without it, in none with 2 or 1."""
-UNKNOWN = 1e12
+VARIANCE_OF_UNKNOWN = 1e12
 """Variance of what comparisons say nothing about."""
 LONGEST_STEP = 1.0
 """Change of log sharpness in one round at most."""
@@ -82,7 +82,7 @@ class Evidence:
         # Directions across that of all evaluators at once.
         across = np.linalg.qr(np.column_stack([np.ones(m), np.eye(m)[:, 1:]]))[0][:, 1:]
         known, directions = self._directions()
-        spread = np.where(known > 0, 1 / np.where(known > 0, known, 1.0), UNKNOWN)
+        spread = np.where(known > 0, 1 / np.where(known > 0, known, 1.0), VARIANCE_OF_UNKNOWN)
         values, vectors = np.linalg.eigh(across.T @ (directions * spread) @ directions.T @ across)
         return np.maximum(values, 1e-12), across @ vectors
 

@@ -58,7 +58,7 @@ FEWEST = 3
 """Evaluators from which on sharpness and tastes can be told apart."""
 MOST_WORK = 2e8
 """Products that a round may take, and a search some twenty times: a second or two in all."""
-LEAST, MOST = 0.05, 5.0
+LEAST_TASTE, LARGEST_TASTE = 0.05, 5.0
 """Bounds of the SD of tastes in SDs of scores. A taste at the lower one moves no bias, and counts
 as none."""
 WIDE = 2.0
@@ -186,7 +186,7 @@ class TasteSearch(Search):
             self.signs = np.where(fitted.inverted, -1.0, 1.0)
             self.log_sharpness, self.sharpness_sd = fitted.log_sharpness, fitted.sharpness_sd
             self.data.sharpness = self.signs * np.exp(self.log_sharpness)
-        self.tastes = np.full(m, max(variance, (2 * LEAST * self.sds[0]) ** 2))
+        self.tastes = np.full(m, max(variance, (2 * LEAST_TASTE * self.sds[0]) ** 2))
         # With the inverse at hand, going on costs little.
         self.loose = self.tolerance
         self._part, self._last_step = np.ones(m), np.zeros(m)
@@ -229,7 +229,7 @@ class TasteSearch(Search):
     @property
     def is_least(self) -> NDArray[np.bool_]:
         """Say whose tastes are at their lower bound."""
-        return np.asarray(self.tastes <= (1.01 * LEAST * self.sds[0]) ** 2)
+        return np.asarray(self.tastes <= (1.01 * LEAST_TASTE * self.sds[0]) ** 2)
 
     def rescale(self, objective: Penalised, covariances: Solving | OnePass) -> float:
         """Take over sharpness and tastes of each evaluator, and return how far they went."""
@@ -252,7 +252,7 @@ class TasteSearch(Search):
         sharper = self.log_sharpness - before
         step = np.where(held, 0.0, follow[:, -1] - follow[:, :-1] @ sharper - sharper)
         step = self._calm(np.clip(step, -LONGEST_STEP, LONGEST_STEP))
-        low, high = (LEAST * self.sds[0]) ** 2, (MOST * self.sds[0]) ** 2
+        low, high = (LEAST_TASTE * self.sds[0]) ** 2, (LARGEST_TASTE * self.sds[0]) ** 2
         old, self.tastes = self.tastes, np.clip(self.tastes * np.exp(2 * step), low, high)
         apart = np.abs(np.sqrt(self.tastes) - np.sqrt(old)) / self.sds[0]
         return max(moved, float(apart.max()))
