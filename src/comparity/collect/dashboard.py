@@ -172,7 +172,7 @@ def _change(name: Literal["pause", "resume", "close", "reopen"]) -> Callable[...
 
 
 def tell_dashboard(visit: OwnersVisit) -> Response:
-    """Tell everything as JSON."""
+    """Return everything as JSON."""
     return JSONResponse(visit.here.monitor.look().to_dict())
 
 
@@ -291,7 +291,7 @@ class OwnersPage:
 
 
 def _is_owner(place: Place, address: str, token: str) -> bool:
-    """Say whether a token is of a session; who tries too many has to wait."""
+    """Return whether a token is of a session; who tries too many has to wait."""
     if not token:
         return False
     place.gatekeeper.check_stranger(address, token)

@@ -140,7 +140,7 @@ def answer_checks(visit: Visit) -> Response:
 
 
 def passes_checks(visit: Visit) -> bool | None:
-    """Say whether all answers about the task are right; None where one is missing."""
+    """Return whether all answers about the task are right; None where one is missing."""
     checks = visit.store.study.checks
     given = [visit.form.get(f"check-{place}", "") for place in range(len(checks))]
     if "" in given:

@@ -354,7 +354,7 @@ class Store:
         return self._own(partial(owner.begin_session, now=now))
 
     def is_logged_in(self, token: str, *, now: float) -> bool:
-        """Say whether a token is that of a session that has not ended."""
+        """Return whether a token is that of a session that has not ended."""
         return self.look(partial(owner.is_session, token=token, now=now))
 
     def log_out(self, token: str) -> None:

@@ -167,7 +167,7 @@ def audit_chosen(
 def _ties_change(
     judged: Sequence[ChosenJudgments], raw: Audit, options: ComparativeOptions, finding: str
 ) -> bool:
-    """Say whether scoring ties the other way would change the finding."""
+    """Return whether scoring ties the other way would change the finding."""
     if not raw.ties.scores:
         return False
     other = replace(options, score_ties="half" if options.score_ties == "disagree" else "disagree")

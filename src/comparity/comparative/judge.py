@@ -277,7 +277,7 @@ def _clusters(counts: Counts) -> dict[str, int]:
 
 
 def _has_few_evaluators(counts: SharedPairCounts) -> bool:
-    """Say whether evaluators are unknown, or too few to stand for others."""
+    """Return whether evaluators are unknown, or too few to stand for others."""
     return counts.n_evaluators < FEWEST_EVALUATORS
 
 
@@ -355,7 +355,7 @@ def _evaluator_notes(counts: Counts, known: bool) -> list[str]:
 
 
 def _camps_note(n_evaluators: int) -> str:
-    """Say what few evaluators cannot rule out.
+    """Note what cannot be ruled out with few evaluators.
 
     All of them are of one of two camps of equal size with probability ``2 ** (1 - n)``; measured
     were 0.24, 0.13 and 0.06 false alarms with 3, 4 and 5 evaluators (4,000 repetitions).

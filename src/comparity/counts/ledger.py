@@ -196,7 +196,7 @@ class Ledger:
     is_distinct: bool = False
 
     def repeats(self, n_items: int) -> bool:
-        """Say whether an item, an evaluator or a cluster occurs in two judgments."""
+        """Return whether an item, an evaluator or a cluster occurs in two judgments."""
         uses = np.bincount(self.better, self.trials, n_items)
         uses += np.bincount(self.worse, self.trials, n_items)
         if (uses > 1).any():

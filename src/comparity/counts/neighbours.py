@@ -215,7 +215,7 @@ def _refine_nearest(
 
 
 def _is_blurred(own: Floats, squares: Floats) -> NDArray[np.bool_]:
-    """Say of items whether products in double precision are too coarse for distances this small."""
+    """Return which items are too close together for distances from double-precision products."""
     size = (own**2).sum(axis=1)
     rounding = np.finfo(np.float64).eps * (own.shape[1] + 4)
     blurred: NDArray[np.bool_] = rounding * (5 * size + 4 * squares) > TIED * squares

@@ -125,7 +125,7 @@ def compare_cells(
 
 
 def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str:
-    """Say why the variance of these cells cannot be estimated; nothing if it can."""
+    """Return why the variance of these cells cannot be estimated; nothing if it can."""
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:

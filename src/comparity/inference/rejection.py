@@ -173,7 +173,7 @@ def scarce_counts(
 def _share_nothing(
     rates: tuple[Vector, Vector], trials: tuple[Vector, Vector], variances: Vector
 ) -> NDArray[np.bool_]:
-    """Tell tests of separate trials from those of pairs that share items.
+    """Return which tests are of separate trials, and not of pairs that share items.
 
     The latter are tested by their own variance, at the observed rates.
     """

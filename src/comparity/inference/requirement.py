@@ -72,7 +72,7 @@ def needed_data(
     n_items: int,
     power: float = 0.8,
 ) -> Needed | None:
-    """Say how many judgments, or items and judgments, would decide a test.
+    """Return how many judgments, or items and judgments, would decide a test.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def needed_by_tests(
     n_items: int,
     power: float = 0.8,
 ) -> list[Needed | None]:
-    """Say of each of several tests what :func:`needed_data` says of one.
+    """Return what :func:`needed_data` returns, for several tests.
 
     Many groups make hundreds of tests of few trials; all of these are worked out at once.
     """
@@ -148,7 +148,7 @@ def _needed_at_large(
     n_items: int,
     power: float,
 ) -> Needed | None:
-    """Say what would decide a test that has a variance to go by."""
+    """Return what would decide a test whose variance is known."""
     levels = {"margin": margin, "alpha": alpha, "local_alpha": local_alpha, "power": power}
     variance = test.standard_error**2
     if test.pivot is None or not variance > 0:

@@ -151,7 +151,7 @@ class Entry:
         return abs(value - self.ideal)
 
     def is_inside(self, value: float) -> bool:
-        """Say whether a value lies in the published range; one that does not exist does not."""
+        """Return whether a value lies in the published range; one that does not exist does not."""
         low, high = self.fair_range
         return low <= value <= high
 

@@ -114,7 +114,7 @@ class CountedPairs:
         return divide_hits(self.of(self.sharing.hits, parts), self.of(self.sharing.trials, parts))
 
     def reason_against(self, standard_error: float, cells: Sequence[Cell]) -> str:
-        """Say why a gap between adjusted cells is not trusted; nothing where it is."""
+        """Return why a gap between adjusted cells is not trusted; nothing where it is."""
         if self.expected is None:
             return ""
         return self.expected.reason_against(

@@ -221,7 +221,7 @@ def _judge_tests(
 
 
 def _count_items(tests: Sequence[GapTest], items: Items, options: PairwiseOptions) -> list[GapTest]:
-    """Tell tests how many items they rest on."""
+    """Return the tests with the number of items that each rests on."""
     sizes, roles = items.group_sizes, roles_of(items)
     kinds = kinds_of_pairs(options, items.groups)
     return [

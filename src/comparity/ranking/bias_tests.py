@@ -114,7 +114,7 @@ def chosen_intersections(
 
 
 def suggest(attributes: tuple[ItemAttribute, ...], fitted: Fit) -> tuple[Suggestion, ...]:
-    r"""Say which intersections of two attributes deserve a bias of their own.
+    r"""Return which intersections of two attributes deserve a bias of their own.
 
     A bias for an intersection that all evaluators share cannot be told from its items' scores; it
     shows as a mean score apart from what the two groups explain, which a regression of the scores

@@ -110,7 +110,7 @@ class FairTopK(Result):
         return ranks
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return Section(
             headline=self.headline,
             sentences=(

@@ -1,4 +1,4 @@
-"""What is told of a fit: what every ranking by a likelihood holds, and how well the model fits.
+"""The report of a fit: what every ranking by a likelihood holds, and how well the model fits.
 
 Then the sharpness of evaluators: its scale, its test, and biases tested with it; and their lapses,
 which look like a lack of it.

@@ -115,7 +115,7 @@ class RankingReliability(Result):
         return frame_of_rows(self.rows(), backend)
 
     def section(self) -> Section:
-        """Return what is told of it."""
+        """Return the answer as a section of a report."""
         known = self.split_half if math.isfinite(self.split_half.value) else self.separation
         ends = known.interval
         sure = f" ({percent(self.level)} interval {ends.low:.2f} to {ends.high:.2f})"
@@ -173,7 +173,7 @@ def ranking_reliability(
     level: float = 0.95,
     seed: int = 0,
 ) -> RankingReliability:
-    """Say how much of a Bradley-Terry ranking would come back with other judges.
+    """Estimate how well a Bradley-Terry ranking would be reproduced by other judges.
 
     Parameters
     ----------

@@ -310,7 +310,7 @@ def notes_on_ranges(ranges: Mapping[str, DecisionRange]) -> list[str]:
 
 
 def _scales_differ(one: DecisionRange, other: DecisionRange) -> bool:
-    """Say whether two ranges do not meet, differ much in width, or are shares and something else.
+    """Return whether two scales differ: ranges that do not meet or differ much in width, or shares.
 
     Decision makers may use a scale differently; only what hardly is one scale counts.
     """

@@ -142,7 +142,7 @@ class RatersResult(JudgedResult):
     contrasts: tuple[RaterContrast, ...]
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.relative.section import section
 
         return section(self)

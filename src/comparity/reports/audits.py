@@ -167,7 +167,7 @@ def _reasons(audit: Audit) -> Iterator[str]:
 
 
 def _few_evaluators(audit: Audit) -> Iterator[str]:
-    """Say that sizes are not all it takes where evaluators are too few to tell their spread."""
+    """Note where more data will not help, because few evaluators do not tell their spread."""
     sized = any(test.needed is not None for test in audit.tests)
     if sized and "evaluators" in audit.design and audit.n_evaluators < FEW_EVALUATORS:
         yield (
@@ -386,7 +386,7 @@ def _drawn_tests(audit: Audit) -> list[JudgedGap]:
 
 
 def audit_section(audit: Audit) -> Section:
-    """Return what is told of an audit."""
+    """Return an audit as a section of a report."""
     return Section(
         headline=headline(audit),
         sentences=tuple(audit_sentences(audit)),

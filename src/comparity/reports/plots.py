@@ -144,7 +144,7 @@ def _draw_mark(ax: Axes, mark: Mark, y: float, label: str | None, size: float) -
 
 
 def _are_narrow(rows: Sequence[Row]) -> bool:
-    """Say whether rows are many, and their names short enough for one line each."""
+    """Return whether rows are many, and their names short enough for one line each."""
     return len(rows) > DENSE_ROWS and max(len(row.label) for row in rows) <= ONE_LINE
 
 

@@ -1,8 +1,8 @@
 """What is shown of a result, the same in a terminal, a notebook and a page.
 
-Every class of results says what is told of it (``section()``): a headline, sentences, charts,
-tables, lists. Media only lay these out. Numbers, and strings from data, become text here, too, that
-is safe to show.
+Every class of results describes itself (``section()``): a headline, sentences, charts, tables,
+lists. Media only lay these out. Numbers, and strings from data, become text here, too, that is safe
+to show.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ def _pairs_in_words(
 
 
 def _is_number(audit: Audit) -> bool:
-    """Tell whether the groups of a pair are the larger and the smaller value of a number."""
+    """Return whether the groups of a pair are the larger and the smaller value of a number."""
     return bool(mapping_of(audit.provenance.get("options")).get("continuous"))
 
 

@@ -229,7 +229,7 @@ class _PenalisedScorer(FairScorer):
     def _account(
         self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
     ) -> Training:
-        """Tell of accuracies across groups and of the squared error without the penalty."""
+        """Return the answer with accuracies across groups and the loss without the penalty."""
         assert isinstance(by, _PenalisedRows)
         terms: tuple[Terms, ...] = ()
         if self.continuous or len(self.groups_) > 1:

@@ -282,7 +282,7 @@ LEVELS = 20
 
 
 def hold_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
-    """Say which rows are held out; none or all of them where there are too few.
+    """Return which rows are held out; none or all of them where there are too few.
 
     Parameters
     ----------

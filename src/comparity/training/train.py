@@ -168,7 +168,7 @@ def _reach_goal(
 
 
 def check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
-    """Say before anything long is done that a file cannot be written."""
+    """Refuse a file that cannot be written before any long work begins."""
     check_apart(output, [path] if audit_on is None else [path, audit_on])
     if not Path(output).resolve().parent.is_dir():
         raise FileAccessError(str(output), "there is no such folder", doing="write")
@@ -219,7 +219,7 @@ class _FileRows:
         return _FileRows(**some)
 
     def has_same_numbers(self, others: _FileRows) -> bool:
-        """Say whether other rows have the same features and labels, in whatever order."""
+        """Return whether other rows have the same features and labels, in whatever order."""
         tables = [np.column_stack([rows.features, rows.label]) for rows in (self, others)]
         ours, theirs = (table[np.lexsort(table.T)] for table in tables)
         return np.array_equal(ours, theirs)

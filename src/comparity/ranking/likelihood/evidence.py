@@ -312,7 +312,7 @@ def _dense_spread(better, worse, evaluator, contrast, joint, given):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _local_lead(better, worse, weight, items):  # type: ignore[no-untyped-def]
-    """Return the first to the first order in what one comparison adds about its items.
+    """Approximate what `_dense_lead` returns, to the first order in one comparison.
 
     `items` has the variance of each score and one over its curvature.
     """
@@ -325,7 +325,7 @@ def _local_lead(better, worse, weight, items):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _local_spread(better, worse, evaluator, contrast, weight, items, of_biases):  # type: ignore[no-untyped-def]
-    """Return the second in the same way."""
+    """Approximate what `_dense_spread` returns to the same order."""
     n_contrasts, out = contrast.shape[1], _local_lead(better, worse, weight, items)
     for p in range(len(better)):
         k = evaluator[p]

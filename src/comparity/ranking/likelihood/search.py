@@ -337,7 +337,7 @@ def penalty_of(
 
 
 def groups_won_both_ways(rows: ComparisonRows) -> bool:
-    """Say whether each group won over others somewhere in the panel."""
+    """Return whether each group won over others somewhere in the panel."""
     return bool(rows.leanings.sum(axis=0).all())
 
 

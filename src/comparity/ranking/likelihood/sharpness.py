@@ -158,7 +158,7 @@ def equality_test(log_sharpness: Floats, found: Evidence) -> tuple[float, int, f
 
 
 def tells_sharpness(found: Evidence) -> bool:
-    """Say whether judgments suffice to tell the sharpness of anyone from that of the others.
+    """Return whether judgments suffice to tell the sharpness of anyone from that of the others.
 
     It asks for errors at equal sharpness, not for differences: to take evaluators for equal because
     they are not seen to differ would be a pretest. One evaluator is enough, because whoever judged
@@ -168,7 +168,7 @@ def tells_sharpness(found: Evidence) -> bool:
 
 
 def find_inverted(found: Evidence) -> NDArray[np.bool_]:
-    r"""Say who is better explained by a negative sharpness.
+    r"""Return which evaluators fit better with a negative sharpness.
 
     Without a prior, a step of Newton leads from :math:`g_k` to :math:`g_k (1 + S_k / I_{kk})`, with
     the error :math:`g_k I_{kk}^{-1/2}`. That is below zero by more than Bonferroni's quantile of

@@ -163,7 +163,7 @@ def _fit_of_search(search: TasteSearch, fitted: Fit, found: Dispersion) -> Taste
 
 
 def may_have_tastes(task: Task, rows: ComparisonRows) -> bool:
-    """Say whether tastes of each evaluator can be told and are soon worked out."""
+    """Return whether tastes of each evaluator can be told and are soon worked out."""
     n, m, c = rows.n_items, rows.n_evaluators, rows.contrast.shape[1] + 2
     work = (m + 1) * n * (n**2 + n * m * c + (m * c) ** 2)
     scores_held = math.isfinite(task.score_prior.sd) or task.score_prior.by_likelihood
@@ -228,7 +228,7 @@ class TasteSearch(Search):
 
     @property
     def is_least(self) -> NDArray[np.bool_]:
-        """Say whose tastes are at their lower bound."""
+        """Return which evaluators have tastes at the lower bound."""
         return np.asarray(self.tastes <= (1.01 * LEAST_TASTE * self.sds[0]) ** 2)
 
     def rescale(self, objective: Penalised, covariances: Solving | OnePass) -> float:
