@@ -20,7 +20,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from comparity.collect import schema
 from comparity.collect.database import inserted_id, migrate, owner_engine
-from comparity.collect.judge import new_token, token_sha256
+from comparity.collect.joined_judge import new_token, token_sha256
 from comparity.collect.participation import SURVEYED, add_token, enrol
 from comparity.collect.study import StudyDescription
 from comparity.errors import NoSuchJudgeError, OptionError

@@ -15,7 +15,7 @@ from comparity.collect.safety import ITEM_POLICY
 from comparity.collect.visits import Page, Visit
 
 if TYPE_CHECKING:
-    from comparity.collect.judge import Assignment, Judge, Outcome, Receipt
+    from comparity.collect.joined_judge import Assignment, Judge, Outcome, Receipt
 
 # What the script may report of a judge's attention.
 EVENTS = frozenset({"page shown", "focus lost", "focus gained", "offline", "online"})

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from comparity.collect.database import inserted_id
-from comparity.collect.judge import (
+from comparity.collect.joined_judge import (
     Assignment,
     ItemView,
     Judge,

@@ -23,7 +23,7 @@ from comparity.collect.visits import Page, Visit
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from comparity.collect.judge import Assignment, ItemView
+    from comparity.collect.joined_judge import Assignment, ItemView
 
 START = "/api/"
 """How the addresses of calls begin."""

@@ -23,7 +23,7 @@ from comparity.collect.database import (
     owner_engine,
     select_version,
 )
-from comparity.collect.judge import Assignment, Judge, Outcome, Picture, Receipt
+from comparity.collect.joined_judge import Assignment, Judge, Outcome, Picture, Receipt
 from comparity.collect.schema import VERSION
 from comparity.collect.setup import Items
 from comparity.collect.study import StudyDescription

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from comparity.collect.judge import Task
+from comparity.collect.joined_judge import Task
 from comparity.collect.options import CollectOptions
 from comparity.collect.rendering import choose_words
 from comparity.errors import FileAccessError, StudyError

@@ -32,11 +32,11 @@ from comparity.ranking.intervals import LEAN_VARIANCE
 from comparity.ranking.items import Contrasts, ItemAttribute, members_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
-from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.one_pass import variances_of
 from comparity.ranking.likelihood.passes import logistic
+from comparity.ranking.likelihood.penalised_fit import Fit
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.frames import text_of
 

@@ -22,9 +22,9 @@ from comparity.ranking.items import list_first
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.exact import DENSE
-from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.objective import conjugate_gradients
+from comparity.ranking.likelihood.penalised_fit import Fit
 from comparity.ranking.likelihood.search import Task
 from comparity.ranking.likelihood.sharpness import VAGUE
 from comparity.results.judging import cluster_notes

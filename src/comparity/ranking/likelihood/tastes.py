@@ -37,10 +37,10 @@ from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.dispersion import Dispersion
 from comparity.ranking.likelihood.errors import Errors, errors_by_solving
 from comparity.ranking.likelihood.exact import Solving, one_thread
-from comparity.ranking.likelihood.fit import AT_REST, Fit, fit
 from comparity.ranking.likelihood.lapses import general_pass
 from comparity.ranking.likelihood.objective import Penalised, Solution, minimise
 from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.penalised_fit import AT_REST, Fit, fit
 from comparity.ranking.likelihood.search import Search, Task, penalty_of
 from comparity.ranking.likelihood.seen_scores import (
     SeenInverse,
@@ -122,7 +122,7 @@ def fit_with_tastes(task: Task, rows: ComparisonRows) -> tuple[Fit, Errors]:
     ----------
     task : Task
     rows : ComparisonRows
-        What :func:`comparity.ranking.likelihood.fit.rows_for` makes of it.
+        What :func:`comparity.ranking.likelihood.penalised_fit.rows_for` makes of it.
     """
     fitted = fit(task, rows)
     errors = fitted.errors()
