@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,16 @@ Floats = NDArray[np.float64]
 COMPARED = 30
 POWER = 0.8
 # What a binary quality would have to be judged by for a model to agree in about four of five pairs.
-RATES: dict[str, Any] = {"tpr": [0.9, 0.9], "tnr": [0.9, 0.9]}
+RATES = (0.9, 0.9)
 GOAL_SLACK = 0.01
 LEVEL = 0.05
+
+
+class AuditChoices(TypedDict):
+    """The choices of every audit of the demo."""
+
+    alpha: float
+    margin: float
 
 
 class Demo:
@@ -55,7 +62,7 @@ class Demo:
         self, directory: Path, *, seed: int, alpha: float, margin: float, n_items: int
     ) -> None:
         self.directory, self.seed = directory, seed
-        self.choices: dict[str, Any] = {"alpha": alpha, "margin": margin}
+        self.choices: AuditChoices = {"alpha": alpha, "margin": margin}
         self.world = Hiring()
         self.sizes = {"n_items": n_items, "n_judgments": n_items * COMPARED // 2}
         self.results: dict[str, Result] = {}
@@ -76,7 +83,8 @@ class Demo:
         """Plan the audit against the judges."""
         world = self.world
         plan = plan_comparative(
-            **RATES,
+            tpr=RATES,
+            tnr=RATES,
             shares=[0.5, 0.5],
             base_rates=[0.5, 0.5],
             groups=list(GROUPS),
