@@ -51,9 +51,10 @@ def run(n: int) -> None:
         n_items=n_items,
     )
     plain_counts(better, worse, group, score)
-    sharing = counts.shared_counts().sharing()
+    sharing = counts.shared_counts().sharing_moments()
     ours, plain = best_seconds(
-        lambda: counts.shared_counts().sharing(), lambda: plain_counts(better, worse, group, score)
+        lambda: counts.shared_counts().sharing_moments(),
+        lambda: plain_counts(better, worse, group, score),
     )
     # Cell (0, 1): items of group 0 are better, of group 1 worse, n_items / 2 of each.
     pairs, items = sharing.trials[1], n_items / 2

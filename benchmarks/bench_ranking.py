@@ -27,8 +27,8 @@ from comparity.ranking.judgments import judgments_of
 from comparity.ranking.likelihood import errors as _errors
 from comparity.ranking.likelihood.comparison_rows import band_of
 from comparity.ranking.likelihood.exact import DENSE, Inverse
-from comparity.ranking.likelihood.fit import Fit, Task, fit, rows_for
 from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.penalised_fit import Fit, Task, fit, rows_for
 
 SIZES = {5_000: (100, 50), 250_000: (9_150, 4_091), 10**7: (10**5, 10**4), 10**8: (10**6, 10**5)}
 SD = 10.0

@@ -1,12 +1,14 @@
 """Print the map of the package: ``python docs/house.py``; ``--write`` puts it into CONTRIBUTING.md.
 
 Folders stand in the order in which they may import each other: a folder knows only those above it.
-A test fails when the drawing in CONTRIBUTING.md is not the one this prints.
+A test fails when the drawing in CONTRIBUTING.md is not the one this prints. Numbers of modules and
+lines change with every commit, so the test allows those on the page to be a little out of date.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +20,11 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "comparity"
 PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- map: docs/house.py -->\n", "<!-- end of map -->"
+SIZES, END_OF_SIZES = "<!-- sizes: docs/house.py -->\n", "<!-- end of sizes -->"
+FULL = 400
+"""Lines of the longest module there may be."""
+YOUNG = ("impact", "pairs", "judges", "tasks", "collect")
+"""Folders that came after the aim of 200 modules was set."""
 
 LAYERS = ("errors", "tables", "counts", "inference", "results", "reports", "datasets")
 QUESTIONS = (
@@ -147,10 +154,39 @@ def _first(text: str) -> str:
     return text.partition("\n")[0]
 
 
+def sizes() -> str:
+    """Return a paragraph with the numbers of modules and lines."""
+    found, lines = modules(), [one.lines for one in modules()]
+    names = sum(number <= 1 for number in lines)
+    short = sum(1 < number < 100 for number in lines)
+    long = sum(number > 300 for number in lines)
+    others = [number for number in lines if 100 <= number <= 300]
+    young = sum(one.folder in YOUNG for one in found)
+    return (
+        f"At most {FULL} lines a module and about {sum(lines) / 1000:.0f},000 lines make "
+        f"{sum(lines) // FULL + 1} modules if every one is full, so that the aim of 200 cannot be "
+        f"kept together with that limit. There are {len(found)}: {names} of them only name their "
+        f"folder, {short} have fewer than 100 lines, {long} more than 300; the others hold "
+        f"{sum(others) / len(others):.0f} on average. The folders "
+        f"{', '.join(f'`{one}`' for one in YOUNG)} came after the aim was set; they have {young}.\n"
+    )
+
+
 def page() -> str:
-    """Return CONTRIBUTING.md with its drawing made again."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
-    return before + START + drawing() + END + rest.partition(END)[2]
+    """Return CONTRIBUTING.md with its drawing, order of questions and numbers made again."""
+    text = PAGE.read_text(encoding="utf-8")
+    order = f"only leftward in the order `{' '.join(QUESTIONS)}`"
+    text = re.sub("only leftward in the order `[^`]*`", order, text)
+    for start, end, middle in ((START, END, drawing()), (SIZES, END_OF_SIZES, sizes())):
+        before, _, rest = text.partition(start)
+        text = before + start + middle + end + rest.partition(end)[2]
+    return text
+
+
+def without_sizes(text: str) -> str:
+    """Return the page without its numbers of modules and lines."""
+    before, _, rest = text.partition(SIZES)
+    return before + rest.partition(END_OF_SIZES)[2]
 
 
 def longest_functions(number: int = 10) -> list[tuple[int, str]]:

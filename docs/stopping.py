@@ -30,7 +30,7 @@ def main() -> None:
     places, looks = np.arange(40, 2500, 20), []
     for n in places.tolist():
         tallies = {cell: Tally(int(one[n - 1]), n) for cell, one in zip((A, B), hits, strict=True)}
-        test = compare_cells(PairCounts(tallies).sharing(), A, B, null="")
+        test = compare_cells(PairCounts(tallies).sharing_moments(), A, B, null="")
         now = read_anytime(test, margin=0.05, alpha=0.05)
         looks.append((test.gap, *test.interval(0.95)[:2], *now.interval(0.95)[:2]))
     gap, low, high, any_low, any_high = np.array(looks).T

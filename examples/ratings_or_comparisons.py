@@ -26,7 +26,7 @@ import numpy as np
 
 from comparity import compare_tasks, plan_tasks
 from comparity.collect.export import export_study
-from comparity.collect.judge import Assignment
+from comparity.collect.joined_judge import Assignment
 from comparity.collect.options import CollectOptions
 from comparity.collect.setup import Items
 from comparity.collect.store import Store, create_store, open_store

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from comparity import comparative_separation, fair_balance, reweighing, separation
 from comparity.cli.published import SIGNIFICANT, Conclusion, Reproduction, Request
-from comparity.cli.reproduce import read_published, tracked
+from comparity.cli.reproduce import read_published, track_progress
 from comparity.datasets.preparations import PreparedData, load_dataset
 from comparity.results.audit import Audit
 
@@ -133,7 +133,7 @@ def rejections(
     features, label, counted = csr_array(data.features), data.labels.astype(np.int64), {}
     both = np.array([" & ".join(names) for names in zip(*data.sensitive.values(), strict=True)])
     strata = np.array([f"{group} {y}" for group, y in zip(both, label, strict=True)])
-    for run in tracked(runs, title):
+    for run in track_progress(runs, title):
         rng = np.random.default_rng([seed, run])
         tested = halves(strata, rng)
         pairs = ordered_pairs(label[tested], 2 * int(tested.sum()), rng)

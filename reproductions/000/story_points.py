@@ -21,7 +21,7 @@ from scipy.stats import norm, pearsonr, spearmanr
 
 from comparity import comparative_separation, fair_reweighing
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import read_published, tracked
+from comparity.cli.reproduce import read_published, track_progress
 from comparity.errors import MissingExtraError
 from comparity.separation.information import information_separation
 
@@ -98,7 +98,7 @@ def table_8(request: Request) -> Reproduction:
     for name, weigh in (("None", None), ("FairReweighing", fair_reweighing)):
         found = [
             measured(issues, X, weigh, np.random.default_rng([request.seed, run]))
-            for run in tracked(range(runs), name)
+            for run in track_progress(range(runs), name)
         ]
         rows[name] = {key: float(np.mean([one[key] for one in found])) for key in found[0]}
         several = {key: float(np.std([one[key] for one in found], ddof=1)) for key in found[0]}
@@ -244,7 +244,7 @@ def at_chance(issues: Issues, seed: int, *, models: int) -> dict[str, list[float
     points, group = issues.points[issues.tested], issues.internal[issues.tested]
     width = points.std() * np.sqrt(1 / 0.47**2 - 1)
     found: dict[str, list[float]] = {"comparative": [], "comparative, shared items": []}
-    for model in tracked(range(models), "at chance"):
+    for model in track_progress(range(models), "at chance"):
         rng = np.random.default_rng([seed, model])
         score = points + width * rng.normal(size=len(points))
         found["comparative"].append(paper_rejects(points, score, group, 400, rng))

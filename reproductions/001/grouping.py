@@ -19,7 +19,7 @@ from folds import (
 from matplotlib.figure import Figure
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.metrics.metric_clusters import (
     cluster_agreement,
     cluster_metrics,
@@ -35,7 +35,7 @@ def figure_1(request: Request) -> Reproduction:
     """Cluster metrics of models over all data sets and models."""
     runs = request.runs or 5
     seeds = [request.seed + number for number in range(runs)]
-    trees = [_tree(request, seed) for seed in tracked(seeds, "fitting")]
+    trees = [_tree(request, seed) for seed in track_progress(seeds, "fitting")]
     found = trees[0]
     low, high = found.stretch
     ours = _members("figure 1", found)
@@ -98,7 +98,9 @@ def clusters_of_data(request: Request) -> Reproduction:
     """Cluster metrics of data as they are and reweighed."""
     home = request.home()
     tasks = [(name, model) for name in SEVEN for model in MODELS[:2]]
-    values = pooled([data_folds(home, *task) for task in tracked(tasks, "looking for neighbours")])
+    values = pooled(
+        [data_folds(home, *task) for task in track_progress(tasks, "looking for neighbours")]
+    )
     found = _cut(values, 3)
     part = "table 5 clusters"
     ours = _members(part, found)
@@ -116,7 +118,7 @@ def clusters_of_data(request: Request) -> Reproduction:
 def rq2(request: Request) -> Reproduction:
     """Count clusters in which all metrics say the same, in the median over data sets."""
     shares: dict[str, list[float]] = {}
-    for name in tracked(list(SEVEN), "fitting"):
+    for name in track_progress(list(SEVEN), "fitting"):
         found = medians(model_folds(request.home(), name, "plain"))
         inside = {number: is_inside(number, found[number]) for number in OF_MODELS}
         for cluster, share in cluster_agreement(inside, published_partition(OF_MODELS)).items():

@@ -22,7 +22,7 @@ from folds import (
 )
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.counts.decisions import GroupedDecisions
 from comparity.metrics.comparison import metric_values
 from comparity.metrics.metric_clusters import (
@@ -47,7 +47,7 @@ def shuffles(request: Request) -> Reproduction:
     published = published_partition(OF_MODELS)
     home = {number: set(cluster) for cluster in published for number in cluster}
     whole, moved, said = 0, Counter[str](), Counter[str]()
-    for run in tracked(range(runs), "shuffling"):
+    for run in track_progress(range(runs), "shuffling"):
         found = cluster_metrics(_shuffled(request, request.seed + run), threshold=CUT).clusters
         own = {number: set(cluster) for cluster in found for number in cluster}
         moved.update(number for number in OF_MODELS if own[number] != home[number])
@@ -94,7 +94,7 @@ def other_learners(request: Request) -> Reproduction:
     verdicts: dict[str, list[bool]] = {}
     for learner, model in LEARNERS.items():
         shares, agreed, said, parts = [], [], [], []
-        for name in tracked(list(SEVEN), learner):
+        for name in track_progress(list(SEVEN), learner):
             values = model_folds(request.home(), name, model)
             middle = medians(values)
             inside = {number: is_inside(number, middle[number]) for number in OF_MODELS}

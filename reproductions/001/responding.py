@@ -10,7 +10,7 @@ import numpy as np
 from folds import MODELS, OF_MODELS, PUBLISHED, SEVEN, Values, data_folds, model_folds
 
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.metrics.comparison import READINGS, compare_medians, metric_sensitivity
 
 THREE = ("compas", "heart", "german")
@@ -46,7 +46,7 @@ def rq3_readings(request: Request) -> Reproduction:
     counts: dict[str, list[int]] = {}
     of_clusters: dict[str, list[int]] = {}
     tasks = [(name, model) for name in THREE for model in MODELS]
-    for name, model in tracked(tasks, "fitting"):
+    for name, model in track_progress(tasks, "fitting"):
         values = model_folds(request.home(), name, model)
         row = ours.setdefault(f"{name}, {model}", {})
         for reading in READINGS:
@@ -92,7 +92,7 @@ def _responses(
     ours: dict[str, dict[str, float]] = {}
     deaf: dict[str, set[str]] = {}
     tasks = [(name, model) for name in THREE for model in models]
-    for name, model in tracked(tasks, "fitting"):
+    for name, model in track_progress(tasks, "fitting"):
         values = folds(request.home(), name, model)
         found = metric_sensitivity(values)
         deaf[f"{name}, {model}"] = set(found.deaf)
@@ -129,7 +129,7 @@ def table_8(request: Request) -> Reproduction:
     """Count metrics whose median moves towards its ideal value, away from it, or not at all."""
     runs = max(2, request.runs or 5)
     found: dict[str, list[dict[str, int]]] = {}
-    for name in tracked(list(SEVEN), "fitting"):
+    for name in track_progress(list(SEVEN), "fitting"):
         found[f"reweighing, {name}"] = [_moved(request, name, "reweighed", 0)]
         found[f"meta fair classifier, {name}"] = [
             _moved(request, name, "meta fair", request.seed + number) for number in range(runs)

@@ -17,7 +17,7 @@ from folds import (
 )
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.counts.decisions import GroupedDecisions
 from comparity.metrics.catalogue import CATALOGUE
 from comparity.metrics.comparison import metric_values
@@ -143,7 +143,7 @@ def _values(
     request: Request, folds: Callable[[Path, str, str], Values], doing: str
 ) -> dict[str, Values]:
     home = request.home()
-    return {name: folds(home, name, "plain") for name in tracked(list(SEVEN), doing)}
+    return {name: folds(home, name, "plain") for name in track_progress(list(SEVEN), doing)}
 
 
 def _medians(part: str, found: dict[str, Values]) -> Reproduction:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.counts.differences import Moments
 from comparity.inference.differential_parity import mean_gap, one_sided_p_value
 from comparity.inference.means import compare_means
@@ -49,7 +49,7 @@ def simulation(request: Request) -> Reproduction:
     ours: dict[str, dict[str, float]] = {}
     spread: dict[str, dict[str, float]] = {}
     worlds = list(product((False, True), ("in sample", "held out"), (0.0, 0.2)))
-    for with_group, fitted, effect in tracked(worlds, "simulating"):
+    for with_group, fitted, effect in track_progress(worlds, "simulating"):
         row = f"{'with' if with_group else 'without'} group, {fitted}, {effect or 'null'}"
         rng = np.random.default_rng([request.seed, int(with_group), int(10 * effect)])
         found = [_bridged(rng, effect, with_group, fitted) for _ in range(runs)]
@@ -175,7 +175,7 @@ def models(request: Request) -> Reproduction:
     known = np.column_stack([columns[name] for name in others])
     rng = np.random.default_rng(request.seed)
     same, opposite, sizes = [], [], []
-    for _ in tracked(range(runs), "fitting"):
+    for _ in track_progress(range(runs), "fitting"):
         train = rng.permutation(len(known)) < round(0.8 * len(known))
         verdicts = _verdicts_of_models(columns, groups, known, train)
         same.append(sum(one[1] == two[1] for one, two in verdicts))

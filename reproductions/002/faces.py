@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproduce import read_published, tracked
+from comparity.cli.reproduce import read_published, track_progress
 from comparity.counts.differences import Moments
 from comparity.inference.differential_parity import (
     one_sided_p_value,
@@ -216,7 +216,7 @@ def _over_splits(request: Request, runs: int, *, share: float) -> dict[str, list
     }
     return {
         case: [(measure(*taken, train), measure(*taken, ~train)) for train in splits]
-        for case, taken in tracked(list(cases.items()), "comparing raters")
+        for case, taken in track_progress(list(cases.items()), "comparing raters")
     }
 
 

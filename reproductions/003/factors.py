@@ -29,7 +29,7 @@ from stored import (
 
 from comparity import bradley_terry
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.datasets.simulated_panels import simulate_comparisons
 from comparity.ranking.exposure import kendall_tau
 
@@ -47,13 +47,15 @@ def figure_4(request: Request) -> Reproduction:
     """More comparisons help; scores further apart are easier. All on the authors' own panels."""
     theirs: Table = {}
     ours: Table = {}
-    for n, pairs, panel in tracked(list(panels_of_figure_4_left()), "the authors' panels, left"):
+    for n, pairs, panel in track_progress(
+        list(panels_of_figure_4_left()), "the authors' panels, left"
+    ):
         theirs.setdefault(f"{n} evaluators", {})[f"{pairs} pairs"] = tau_of(panel, mode=THEIRS)
         ours.setdefault(f"{n} evaluators, converged", {})[f"{pairs} pairs"] = tau_of(panel)
     sizes = np.array([list(columns.values()) for columns in ours.values()])
     by_spread: Table = {}
     panels = list(panels_of_figure_4_right())
-    for law, sd, panel in tracked(panels, "the authors' panels, right"):
+    for law, sd, panel in track_progress(panels, "the authors' panels, right"):
         row = by_spread.setdefault(f"bias {law}, scores SD {sd:g}", {})
         row[f"panel {len(row) + 1}"] = tau_of(panel, mode=THEIRS)
     spread = [
@@ -146,7 +148,7 @@ def figure_6(request: Request) -> Reproduction:
     runs = max(2, request.runs or 12)
     moved: dict[str, list[float]] = {"BT": [], "BARP": []}
     figures: tuple[str, ...] = ()
-    for number in tracked(range(runs), "simulating panels"):
+    for number in track_progress(range(runs), "simulating panels"):
         panel = simulate_comparisons(
             rng=np.random.default_rng([request.seed, 6, number]),
             groups={"sex": 50, "race": 50},
@@ -216,7 +218,7 @@ def figure_10(request: Request) -> Reproduction:
     """How pairs are spread over evaluators matters little, on the authors' own panels."""
     theirs: dict[str, list[float]] = {}
     own: dict[str, list[float]] = {}
-    for kind, panel in tracked(list(panels_of_figure_10()), "the authors' panels"):
+    for kind, panel in track_progress(list(panels_of_figure_10()), "the authors' panels"):
         theirs.setdefault(kind, []).append(tau_of(panel, mode=THEIRS))
         own.setdefault(kind, []).append(tau_of(panel))
     ours: Table = {

@@ -31,7 +31,7 @@ from stored import (
 
 from comparity import exposure
 from comparity.cli.published import Conclusion, Reproduced, Reproduction, Request
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.datasets.simulated_panels import Distribution, SimulatedPanel, simulate_comparisons
 from comparity.ranking.exposure import kendall_tau
 
@@ -165,7 +165,7 @@ def _sweep(
 ) -> Found:
     found: Found = {place: {} for place in laws}
     tasks = [(place, number) for place in laws for number in range(runs)]
-    for place, number in tracked(tasks, "simulating panels"):
+    for place, number in track_progress(tasks, "simulating panels"):
         rng = np.random.default_rng([request.seed, round(100 * abs(place)), number])
         panel = simulate_comparisons(rng=rng, bias=laws[place], **world)
         for method, value in measure(panel).items():
@@ -177,7 +177,7 @@ def _stored(laws: dict[float, tuple[float, float]]) -> Found:
     """Return tau by every method on the authors' panels."""
     places = list(laws)
     found: Found = {place: {} for place in places}
-    panels = tracked(list(stored_panels(list(laws.values()))), "the authors' panels")
+    panels = track_progress(list(stored_panels(list(laws.values()))), "the authors' panels")
     for point, panel in panels:
         scores = scores_of(panel, **FAIR_TOP_K)
         scores[THEIRS] = fitted(panel, mode="alternating").scores

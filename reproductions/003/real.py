@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 from comparity import barp, bradley_terry, rank_centrality
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.ranking.exposure import kendall_tau
 from comparity.ranking.result import BiasedRanking
 
@@ -220,7 +220,7 @@ def table_1(request: Request) -> Reproduction:
     theirs, everything = _drawn_pairs(grades, np.random.RandomState(101)), _all_pairs(grades)
     ours: Table = {}
     spread: Table = {}
-    for name, group in tracked(list(groups.items()), "fitting"):
+    for name, group in track_progress(list(groups.items()), "fitting"):
         found = [_biases(judged, group, **JOINT) for judged in draws]
         ours[name] = {grade: float(np.mean([one[grade] for one in found])) for grade in GRADES}
         spread[name] = {

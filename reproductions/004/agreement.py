@@ -17,7 +17,7 @@ from tasks import Task
 
 from comparity import pairwise_accuracy
 from comparity.cli.published import Conclusion, Reproduction, Request
-from comparity.cli.reproduce import read_published, tracked
+from comparity.cli.reproduce import read_published, track_progress
 from comparity.separation.information import information_separation
 
 __all__ = ["separation"]
@@ -32,7 +32,9 @@ def separation(request: Request) -> Reproduction:
     rows: dict[str, dict[str, float | str]] = {}
     for data in ("Law", "Crime"):
         fitted = regressions(request.home(), data, 1, request.seed)
-        for name, ((_, model, test),) in tracked(list(fitted.items()), f"{data}, separation"):
+        for name, ((_, model, test),) in track_progress(
+            list(fitted.items()), f"{data}, separation"
+        ):
             rows[f"{data}, {name}"] = measured(test, model.predict(test.features), request.seed)
     return PUBLISHED.reproduction(
         "separation",

@@ -16,7 +16,7 @@ from methods import HELD_OUT, POLISHED, free_ranker, mixtures
 from tasks import Task, Tested, across
 
 from comparity import FairRanker, FairRegressor
-from comparity.cli.reproduce import tracked
+from comparity.cli.reproduce import track_progress
 from comparity.datasets.preparations import load_dataset
 from comparity.training.correlation import CorrelationRegressor
 
@@ -106,7 +106,7 @@ def rankings(
     """Return what the methods named achieve on random quarters."""
     task = {"Crime": crime_ranking, "W3C": w3c, "Wiki": wiki}[data](folder)
     found: dict[str, list[Tested]] = {}
-    for run in tracked(range(runs), data):
+    for run in track_progress(range(runs), data):
         rest, test = task.split(np.random.default_rng([seed, run]))
         # The W3C topics have six features, which need no penalty.
         l2 = 1e-4 if data == "W3C" else chosen_penalty(FairRanker, rest, run)
@@ -123,7 +123,7 @@ def regressions(
     """Return what three regressors achieve on random quarters, with the models and the quarters."""
     task = {"Law": law_school, "Crime": crime}[data](folder)
     found: dict[str, list[tuple[Tested, Any, Task]]] = {}
-    for run in tracked(range(runs), data):
+    for run in track_progress(range(runs), data):
         rest, test = task.split(np.random.default_rng([seed, run]))
         l2 = chosen_penalty(FairRegressor, rest, run) if data == "Crime" else 1e-4
         common = {"continuous": task.continuous, "l2": l2, "random_state": run, **HELD_OUT}
@@ -144,7 +144,7 @@ def regressions(
 def batched(folder: Path, runs: int, seed: int) -> list[Tested]:
     """Return what the penalty achieves in Law School as published, on the same quarters."""
     found = []
-    for run in tracked(range(runs), "Law, by batches"):
+    for run in track_progress(range(runs), "Law, by batches"):
         rest, test = law_school(folder).split(np.random.default_rng([seed, run]))
         found.append(test.tested(penalised_by_batches(rest, test, run)))
     return found

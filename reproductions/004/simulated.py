@@ -17,8 +17,15 @@ from tasks import Floats, Task, Tested, across, apart, averages, coin, deviation
 
 from comparity import FairRanker
 from comparity.cli.published import Conclusion, Reproduction, Request, one_run_away
-from comparity.cli.reproduce import read_published, tracked
-from comparity.datasets.simulated import THREE, TWO, directions, mixed, population, ranking
+from comparity.cli.reproduce import read_published, track_progress
+from comparity.datasets.simulated import (
+    THREE,
+    TWO,
+    directions,
+    mix_populations,
+    population,
+    ranking,
+)
 from comparity.tables.outputs import replace_file
 from comparity.training.weigh import debiasing_weights
 
@@ -85,7 +92,7 @@ def learned(seed: int, run: int, shares: tuple[float, ...], method: str, goal: A
         ranker = FairRanker(goal=goal, form=form, polish=polish, random_state=run, **HELD_OUT)
         model = rest.fitted(ranker)
     members = model.stochastic_
-    matrix, overall = mixed(members.coefficients, members.probabilities, shares)
+    matrix, overall = mix_populations(members.coefficients, members.probabilities, shares)
     return Learned(
         test.tested(test.scored(model)),
         Tested(matrix, overall, matrix @ shares),
@@ -97,7 +104,7 @@ def learned(seed: int, run: int, shares: tuple[float, ...], method: str, goal: A
 def row_of_table_1(names: tuple[str, ...], runs: int, seed: int) -> dict[str, list[float]]:
     """Return tested accuracy and difference across groups, by method."""
     tested: dict[str, list[float]] = {}
-    for run in tracked(range(runs), "simulated ranking"):
+    for run in track_progress(range(runs), "simulated ranking"):
         rest, test = halves(seed, run, TWO)
         free = free_ranker(rest, run) if set(names) & set(POSTPROCESSED) else None
         for name in ("Uncons.", *names):
@@ -112,7 +119,7 @@ def row_of_table_1(names: tuple[str, ...], runs: int, seed: int) -> dict[str, li
 def in_population(names: tuple[str, ...], runs: int, seed: int) -> dict[str, list[float]]:
     """Return the same in the population, of more data sets where the usual five are asked for."""
     true: dict[str, list[float]] = {}
-    for run in tracked(range(DATA_SETS if runs == RUNS else runs), "population"):
+    for run in track_progress(range(DATA_SETS if runs == RUNS else runs), "population"):
         for name in ("Uncons.", *names):
             if name in LEARNED:
                 one = learned(seed, run, TWO, name, goal_of(name, "cross-group"))
@@ -137,7 +144,7 @@ def _compared(
     runs = max(2, request.runs or RUNS)
     found: dict[str, dict[str, list[float]]] = {"tested": {}, "population": {}}
     tasks = [(run, name) for run in range(runs) for name in names]
-    for run, name in tracked(tasks, "simulated ranking"):
+    for run, name in track_progress(tasks, "simulated ranking"):
         one = learned(request.seed, run, shares, name, goal_of(name, goal))
         _add(found["tested"], name, one.tested, violation)
         _add(found["population"], name, one.true, violation)
@@ -220,7 +227,7 @@ def figure_3(request: Request) -> Reproduction:
     runs = max(2, request.runs or RUNS)
     found: dict[str, dict[str, list[float]]] = {}
     for name in ("Uncons.", "Constr.", "Robust"):
-        for run in tracked(range(runs), name):
+        for run in track_progress(range(runs), name):
             one = learned(request.seed, run, TWO, name, goal_of(name, BOTH))
             _add_cells(found, name, one.tested.matrix)
             _add_cells(found, f"{name}, population", one.true.matrix)
@@ -245,7 +252,7 @@ def figure_1(request: Request) -> Reproduction:
     """Show the accuracies by cell with two groups, and the marginals with three."""
     runs = max(2, request.runs or RUNS)
     found: dict[str, dict[str, list[float]]] = {}
-    for run in tracked(range(runs), "simulated ranking"):
+    for run in track_progress(range(runs), "simulated ranking"):
         for name in ("Uncons.", "Constr."):
             one = learned(request.seed, run, TWO, name, goal_of(name, "cross-group"))
             _add_cells(found, f"{name}, two groups", one.tested.matrix)

@@ -13,7 +13,7 @@ ENDED = 128
 """What shells add to the number of the signal that ended a program."""
 ENDINGS = ("SIGTERM", "SIGHUP")
 """How schedulers, containers and terminals that are closed end a program."""
-PATIENCE = 2.0
+SECONDS_TO_END_IN = 2.0
 SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -83,7 +83,7 @@ def _leave_late(seen: int) -> None:
     # A server that ends by itself has put its own answer in place of ours.
     while (number := os.read(seen, 1)[0]) != signal.SIGINT and signal.getsignal(number) != _end:
         pass
-    time.sleep(PATIENCE)
+    time.sleep(SECONDS_TO_END_IN)
     # What an engine spilled that does not look up would stay.
     memory = sys.modules.get("comparity.tables.memory")
     if memory is not None:

@@ -189,7 +189,7 @@ class Looks:
     def _running(self, clusters: Codes) -> Floats:
         return running_products(clusters, self.held, self.stream.cell, self.every)
 
-    def sharing(self, look: int) -> Sharing:
+    def sharing_moments(self, look: int) -> Sharing:
         """Return what the package counts after this look."""
         n, hits = self.totals[look, : self.size], self.totals[look, self.size :]
         tallies = {
@@ -197,7 +197,7 @@ class Looks:
             for cell, h, t in zip(self.stream.cells, hits, n, strict=True)
         }
         if self.stream.items.max() >= 2 * len(self.stream.cell) - 1:
-            return PairCounts(tallies).sharing()
+            return PairCounts(tallies).sharing_moments()
         own = np.block([[np.diag(n), np.diag(hits)], [np.diag(hits), np.diag(hits)]])
         moments, kinds = self._moments(look)
         return Sharing.of(self.stream.cells, (n, hits, own, np.zeros_like(n)), moments, kinds)
@@ -296,7 +296,7 @@ def _stops(
     began = (np.arange(looks.number) + 1) * looks.every >= FIRST
     repeated = np.flatnonzero((z > quantile).any(axis=0) & began)
     for look in np.flatnonzero((z > NEAR).any(axis=0)):
-        sharing = looks.sharing(int(look))
+        sharing = looks.sharing_moments(int(look))
         near = (one for one, size in zip(contrasts, z[:, look], strict=True) if size > NEAR)
         if any(rejects(compare_cells(sharing, *one, null="")) for one in near):
             return Stops((look + 1) * looks.every, _first(repeated, looks.every))

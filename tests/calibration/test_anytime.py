@@ -73,7 +73,7 @@ def test_moments_that_are_updated_are_those_that_are_recounted(name: str) -> Non
         evaluators=known,
         n_items=int(stream.items.max()) + 1,
     )
-    expected, found = counted.shared_counts().sharing(), Looks(stream).sharing(7)
+    expected, found = counted.shared_counts().sharing_moments(), Looks(stream).sharing_moments(7)
     np.testing.assert_array_equal(found.dependent, expected.dependent)
     np.testing.assert_array_equal(found.own, expected.own)
     np.testing.assert_array_equal(found.effective_items, expected.effective_items)

@@ -78,7 +78,7 @@ def prompted(
 
 
 def rejects(counts: JudgedPairs) -> bool:
-    sharing = counts.shared_counts().sharing()
+    sharing = counts.shared_counts().sharing_moments()
     return compare_cells(sharing, CELLS[1], CELLS[2], null="").p_value <= 0.05
 
 

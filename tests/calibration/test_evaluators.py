@@ -25,7 +25,7 @@ PROMISED = 0.06
 
 def rejects(counts: JudgedPairs, cells: tuple[Cell, Cell], *, squares: bool = False) -> bool:
     """Whether equality is rejected at 0.05; by squares of evaluators' sums alone where asked."""
-    sharing = counts.shared_counts().sharing()
+    sharing = counts.shared_counts().sharing_moments()
     if squares:
         sharing = replace(sharing, few=None)
     return compare_cells(sharing, *cells, null="").p_value <= 0.05

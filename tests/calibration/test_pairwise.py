@@ -40,24 +40,24 @@ class Items:
         self.score = self.label + rng.normal(size=n) + (rng.normal(size=n)[query] if queries else 0)
         self.query = query if queries else None
 
-    def sharing(self):  # type: ignore[no-untyped-def]
+    def sharing_moments(self):  # type: ignore[no-untyped-def]
         if self.query is None:
             return all_pairs(self.label, self.score, self.group, GROUPS).sharing
         return query_pairs(self.label, self.score, self.group, GROUPS, self.query).sharing
 
 
 def cross_and_within(items: Items) -> list[GapTest]:
-    sharing = items.sharing()
+    sharing = items.sharing_moments()
     return [compare_cells(sharing, *one, null="") for one in (ACROSS, WITHIN)]
 
 
 def marginal(items: Items) -> list[GapTest]:
-    rows = merge_cells(items.sharing(), row_marginals(GROUPS))
+    rows = merge_cells(items.sharing_moments(), row_marginals(GROUPS))
     return [compare_cells(rows, *rows.cells, null="")]
 
 
 def symmetric(items: Items) -> list[GapTest]:
-    return compare_symmetric(items.sharing(), GROUPS)
+    return compare_symmetric(items.sharing_moments(), GROUPS)
 
 
 def continuous(items: Items) -> list[GapTest]:
@@ -164,7 +164,7 @@ def test_intervals_of_gaps_and_rates_cover_the_truth(
 ) -> None:
     gaps, rates = [], []
     for _ in range(repetitions):
-        sharing = Items(n, rng, queries=False).sharing()
+        sharing = Items(n, rng, queries=False).sharing_moments()
         test = compare_cells(sharing, *ACROSS, null="")
         low, high, _ = test.interval(0.95)
         gaps.append(low <= 0 <= high)

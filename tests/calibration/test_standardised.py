@@ -166,7 +166,7 @@ def judged(items: World, n_pairs: int, rng: np.random.Generator) -> JudgedPairs:
 
 def judged_p_values(counts: JudgedPairs, n_groups: int, *, weighted: bool) -> list[float]:
     if not weighted:
-        return p_values(counts.shared_counts().sharing("disagree"), n_groups)
+        return p_values(counts.shared_counts().sharing_moments("disagree"), n_groups)
     weights = judgment_weights(counts, item_overlap(counts))
     return p_values(weighted_sharing(counts, weights), n_groups)
 

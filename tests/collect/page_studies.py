@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from comparity.collect.judge import Picture
+from comparity.collect.joined_judge import Picture
 from comparity.collect.options import CollectOptions
 from comparity.collect.rendering import flat_words, read_words
 from comparity.collect.setup import Items

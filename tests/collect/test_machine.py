@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 from comparity.collect import schema
-from comparity.collect.judge import Judge
+from comparity.collect.joined_judge import Judge
 from comparity.collect.kept_counts import KeptCounts
 from comparity.collect.monitor import STOPPED
 from comparity.collect.store import create_store, open_store

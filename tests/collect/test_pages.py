@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from comparity.collect.app import create_app
-from comparity.collect.judge import Picture
+from comparity.collect.joined_judge import Picture
 from comparity.collect.pages import PAGES, STATIC
 from comparity.collect.safety import HEADERS, ITEM_POLICY, Limits, form_secret
 from comparity.collect.store import Store, open_store

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from comparity.collect.export import select_answers, select_judges
-from comparity.collect.judge import Picture
+from comparity.collect.joined_judge import Picture
 from comparity.collect.pages import FOLDER
 from comparity.collect.programs import CALLS
 from comparity.collect.safety import HEADERS, MOST_BYTES, Limits

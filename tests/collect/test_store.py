@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from comparity.collect import schema
-from comparity.collect.judge import Assignment, Judge, Receipt
+from comparity.collect.joined_judge import Assignment, Judge, Receipt
 from comparity.collect.store import Store, create_store, open_store
 from comparity.errors import (
     AlreadyJoinedError,

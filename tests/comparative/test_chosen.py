@@ -14,6 +14,7 @@ from comparity import choose_pairs
 from comparity.comparative.audit import audit_files
 from comparity.errors import OptionError
 from comparity.results.audit import Audit
+from comparity.results.result import UNDECIDED, VIOLATED
 
 ASKED = {"score": "model", "sensitive": ("sex",), "hypotheses": "across"}
 
@@ -77,6 +78,21 @@ def test_rates_are_weighted_by_inverse_probabilities(tmp_path: Path) -> None:
     assert audit.n == 900
     assert "chosen by earlier answers. Judgments are weighted" in " ".join(audit.notes)
     assert Audit.from_dict(audit.to_dict()).to_dict() == audit.to_dict()
+
+
+def test_a_note_says_when_score_ties_would_change_the_weighted_finding(tmp_path: Path) -> None:
+    """Coarse scores of one group: as misses their ties are a gap, as half hits they are none."""
+    answers, items = adaptive_study(tmp_path, 2)
+    model = polars.col("model")
+    coarse = polars.when(polars.col("sex") == "f").then(model.round()).otherwise(model)
+    polars.read_csv(items).with_columns(model=coarse).write_csv(items)
+    asked = ASKED | {"hypotheses": "within"}
+    for score_ties, finding in (("disagree", VIOLATED), ("half", UNDECIDED)):
+        audit = audit_files(answers, items, score_ties=score_ties, **asked)
+        assert (audit.finding, audit.ties.change_finding) == (finding, True)
+    alike = audit_files(answers, items, **ASKED)
+    assert alike.ties.scores
+    assert not alike.ties.change_finding
 
 
 def test_equal_probabilities_weigh_nothing(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_too_many_groups_for_all_pairs_of_cells_are_refused_with_what_to_choose(
 
 def test_three_groups_without_a_judgment_that_counts_leave_the_question_open() -> None:
     contrasts = family_of_cells(["a", "b", "c"], graded=True).tested
-    factor = contrast_factor(PairCounts({}).sharing(), contrasts)
+    factor = contrast_factor(PairCounts({}).sharing_moments(), contrasts)
     assert factor.shape[0] == len(contrasts)
     assert not factor.any()
 

@@ -245,3 +245,16 @@ def test_the_json_of_files_names_them_in_both_audits(tmp_path: Path) -> None:
     assert content["provenance"]["options"]["reference"] == "mark"
     assert content["raw"]["provenance"]["data"]["files"][1]["name"] == "items.csv"
     assert content["raw"]["raw"] is None
+
+
+def test_a_note_says_when_score_ties_would_change_the_standardised_finding() -> None:
+    """Coarse scores of one group: as misses their ties are a gap, as half hits they are none."""
+    panel = Panel(4000, 30_000, levels=6)
+    panel.score = np.where(panel.group == "wide", np.round(panel.score / 0.8) * 0.8, panel.score)
+    for score_ties, finding in (("disagree", VIOLATED), ("half", WITHIN)):
+        audit = panel.audit(score_ties=score_ties, margin=0.08, hypotheses="within")
+        assert (audit.finding, audit.ties.change_finding) == (finding, True)
+        assert any("would change the finding" in note for note in audit.notes)
+    alike = panel.audit(margin=0.5, hypotheses="within")
+    assert alike.ties.scores
+    assert not alike.ties.change_finding

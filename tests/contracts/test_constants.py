@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "comparity"
 FOLDERS = ("counts", "inference", "separation", "comparative", "pairwise", "relative", "results")
-FOLDERS += ("metrics", "ranking", "planning")
+FOLDERS += ("metrics", "ranking", "planning", "pairs", "impact")
 # Machine code, and how it is laid out.
 LEFT_OUT = ("counts/kernels/",)
 
@@ -26,7 +26,7 @@ ROW = re.compile(r"^\| `(?P<name>[a-z_.]+\.[A-Z_0-9]+)` \| (?P<value>[^|]+) \|",
 
 NOT_DECIDING = {
     "work or memory": """
-        counts.all_pairs.MANY counts.decisions.FEWEST counts.densities.FURTHEST_CELL
+        counts.all_pairs.ITEMS_TO_SHARE_MEANS counts.decisions.FEWEST counts.densities.FURTHEST_CELL
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
         counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
         counts.clusters.MOST_SUMMED
@@ -37,7 +37,7 @@ NOT_DECIDING = {
         counts.engine_pairs.MOST_LEVELS counts.engine_pairs.MOST_ROUNDS
         counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
         counts.label_parts.MOST_PARTS counts.label_parts.MOST_ROWS
-        pairwise.audit.BYTES_PER_ROW pairwise.audit.MOST_COLLECTED
+        pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
         counts.engine_rows.ORDERS counts.engine_sums.EXACT_BITS counts.engine_sums.FEW_SUMS
         counts.engine_sums.MOST_AT_ONCE counts.judgments_in_memory.BYTES_PER_CELL
@@ -48,13 +48,15 @@ NOT_DECIDING = {
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS
-        counts.neighbours.FEWEST_HEAPS counts.neighbours.MANY counts.neighbours.MOST_HEAPS
+        counts.neighbours.FEWEST_HEAPS counts.neighbours.NUMBERS_TO_COMPILE
+        counts.neighbours.MOST_HEAPS
         counts.neighbours.SPARE counts.neighbours.VARIANCE_ROWS counts.ordered_pairs.BLOCK
         counts.pair_distances.BINS counts.pair_distances.PAIRS_FOR_KNOTS
-        counts.query_pairs.SMALL inference.looks.MOST_LOOKS inference.multiplicity.MOST_NUMBERS
+        counts.query_pairs.MOST_COMPARED_DIRECTLY inference.looks.MOST_LOOKS
+        inference.multiplicity.MOST_NUMBERS
         inference.dealt_pairs.AT_ONCE inference.dealt_pairs.DENSE_SHARE
         inference.item_permutation.MOST_WORK pairwise.count.MOST_ITEMS_TO_DEAL
-        comparative.families.MOST_JUDGMENTS_TO_DEAL comparative.state.PATIENCE
+        comparative.families.MOST_JUDGMENTS_TO_DEAL comparative.state.SECONDS_TO_WAIT_FOR_WRITER
         comparative.state.SCHEMA comparative.state.MARK comparative.state.MOST_LOOKS
         comparative.state.MOST_REPLAYED comparative.state.PAGE comparative.state_rows.ITEM_BITS
         comparative.state_tables.MOST_NUMBERS
@@ -68,10 +70,10 @@ NOT_DECIDING = {
         ranking.likelihood.part_covariances.MOST_ITEMS
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
         ranking.likelihood.exact.DENSE ranking.likelihood.exact.MOST_NUMBERS
-        ranking.likelihood.errors.MANY ranking.likelihood.errors.TASTE_WORK
+        ranking.likelihood.errors.EVALUATORS_FOR_ROUGH_MEAN ranking.likelihood.errors.TASTE_WORK
         ranking.likelihood.tastes.MOST_WORK
-        ranking.likelihood.search.SMALL
-        ranking.likelihood.search.SOON ranking.likelihood.kernels.BLOCK
+        ranking.likelihood.search.PARAMETERS_TO_INVERT
+        ranking.likelihood.search.MOST_PRODUCTS_A_ROUND ranking.likelihood.kernels.BLOCK
         ranking.likelihood.kernels.LONG
         ranking.likelihood.passes.SINGLE ranking.likelihood.passes.THREADED
         ranking.likelihood.comparison_rows.HOPS ranking.likelihood.comparison_rows.LITTLE_WORK
@@ -82,7 +84,7 @@ NOT_DECIDING = {
         ranking.likelihood.pair_integrals.MOST_POINTS ranking.likelihood.pair_integrals.OF_EACH
         ranking.likelihood.lot_likelihood.NO_TASTE ranking.likelihood.lot_likelihood.THREADED
         ranking.rank_centrality.DENSE ranking.reliability.JACKKNIFE_GROUPS
-        relative.raters.LONG
+        relative.raters.LONG pairs.draw.BLOCK pairs.draw.POOL pairs.strata.TRIES
     """,
     "rounding": """
         counts.differences.EXACT counts.differences.NARROWEST counts.differences.SIGNIFICANT
@@ -91,42 +93,50 @@ NOT_DECIDING = {
         inference.evaluators.FARTHEST inference.cluster_spread.UNREACHABLE
         inference.extreme_tables.LEAST_EXCESS inference.extreme_tables.TIE
         inference.gap_tests.EPSILON inference.gap_tests.MOST_ITEMS
-        inference.joint.LEAST_VARIANCE inference.joint.SINGULAR
+        inference.joint.LEAST_VARIANCE inference.joint.LEAST_EIGENVALUE
         inference.logistic.MOST_STEPS inference.logistic.RIDGE inference.logistic.SETTLED
-        inference.looks.FAR inference.anytime.FARTHEST inference.item_permutation.SAME
-        inference.permutation.SAME inference.permuted_means.FURTHEST inference.permuted_means.SAME
+        inference.looks.FURTHEST_BOUNDARY inference.anytime.FARTHEST
+        inference.item_permutation.SAME_STATISTIC
+        inference.permutation.SAME_STATISTIC inference.permuted_means.FURTHEST
+        inference.permuted_means.SAME_STATISTIC
         inference.clustered_means.REACH inference.pivots.NOTHING
         inference.pivots.WIDEST
         inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.LEAST_MISSING
-        inference.plausible_tables.LEAST_RATE inference.power.LARGEST_SIZE inference.rejection.TINY
-        inference.requirement.LARGEST_FACTOR inference.requirement.NEVER
-        inference.requirement.TINY ranking.crowd_models.SAME_PEAK ranking.fair_topk.SAME
+        inference.plausible_tables.LEAST_RATE inference.power.LARGEST_SIZE
+        inference.rejection.LEAST_VARIANCE
+        inference.requirement.LARGEST_FACTOR inference.requirement.LEVEL_OF_NOTHING
+        inference.requirement.LEAST_VARIANCE_OF_GAP ranking.crowd_models.SAME_PEAK
+        ranking.fair_topk.SAME_LEVEL
         ranking.fits.LEAST_SD ranking.fits.MOST_JUDGMENTS ranking.fits.MOST_SD
         ranking.likelihood.banded.FIXED_PRECISION
         ranking.likelihood.banded.LEAST_PIVOT ranking.likelihood.banded.LOST_PRECISION
-        ranking.likelihood.search.TINY ranking.likelihood.objective.FLAT
-        ranking.likelihood.objective.SLACK ranking.likelihood.one_pass.LEAST_LEFT
+        ranking.likelihood.search.LEAST_NORM ranking.likelihood.objective.ROUNDED_CURVATURE
+        ranking.likelihood.objective.ROUNDED_VALUE ranking.likelihood.one_pass.LEAST_LEFT
         ranking.likelihood.one_pass.NOTHING_LEFT ranking.likelihood.kernels.LN2_HIGH
         ranking.likelihood.kernels.LN2_LOW ranking.likelihood.kernels.LOG2E
-        ranking.likelihood.pair_integrals.APART ranking.likelihood.pair_integrals.CERTAIN
-        ranking.likelihood.pair_integrals.LARGE ranking.likelihood.pair_integrals.LEAST
-        ranking.likelihood.pair_integrals.NOTHING ranking.likelihood.propagation.STILL
-        ranking.lots.SLACK ranking.lots.THERE ranking.mixture_likelihoods.EDGE
+        ranking.likelihood.pair_integrals.POINT_DISTANCE
+        ranking.likelihood.pair_integrals.LARGEST_HALF_MARGIN
+        ranking.likelihood.pair_integrals.LARGEST_PRODUCT
+        ranking.likelihood.pair_integrals.LEAST_SHARE_OF_PEAK
+        ranking.likelihood.pair_integrals.LARGEST_FALL ranking.likelihood.propagation.STILL
+        ranking.lots.ROUNDED_LOSS ranking.lots.GAIN_TO_END ranking.mixture_likelihoods.EDGE
         ranking.mixture_likelihoods.LARGEST_LOG_RATIO ranking.mixture_likelihoods.SMALLEST_CHANCE
         planning.graded.POINTS planning.graded.SMALLEST
         relative.bridge_checks.COLLINEAR relative.prediction.LAST_DIGITS
-        relative.slopes.ALONE
-        separation.information.SAME
+        relative.slopes.LEAST_RESIDUAL_SHARE
+        separation.information.SAME_STATISTIC
     """,
     "what is shown": """
         metrics.pictures.FARTHEST metrics.section.MOST_GROUPS pairwise.result.AS_TABLE
-        ranking.items.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.WATCHED
-        ranking.mixture_likelihoods.WATCHED ranking.pictures.MANY ranking.pictures.LEVEL
+        ranking.items.NAMED ranking.fair_topk.SHOWN ranking.likelihood.search.COMPARISONS_TO_SHOW
+        ranking.mixture_likelihoods.COMPARISONS_TO_SHOW ranking.pictures.MOST_BARS
+        ranking.pictures.LEVEL
         ranking.pictures.NAMED ranking.pictures.STROKES
         ranking.section.CONTRASTS ranking.section.EVALUATORS ranking.section.ITEMS
         relative.section.DEEPEST relative.section.LISTED relative.section.NUMBERED
         relative.section.REMARKED relative.section.SIGNED results.judging.FEW_CLUSTERS
         comparative.state.MOST_SHOWN results.plain.WRITTEN_AT_ONCE results.result.MOST_READ
+        pairs.result.PREVIEW impact.result.NAMED
     """,
     "a search": """
         counts.overlap.NEWTON_STEPS inference.cluster_spread.DIRECTIONS
@@ -139,26 +149,29 @@ NOT_DECIDING = {
         inference.plausible_tables.FEWEST_STEPS inference.plausible_tables.MOST_LISTED
         inference.plausible_tables.MOST_STEPS inference.plausible_tables.PARABOLAS
         inference.rejection.ROUNDS inference.rejection._HALVINGS inference.rejection._NEGLIGIBLE
-        inference.rejection._NODES inference.rejection._POINTS inference.requirement.RUNGS
-        inference.requirement.ZOOMS planning.plan_ranking.GRID_POINTS
+        inference.rejection._NODES inference.rejection._POINTS inference.requirement.POWERS_AT_ONCE
+        inference.requirement.REFINEMENTS planning.plan_ranking.GRID_POINTS
         planning.plan_ranking.MOST_ROUNDS ranking.alternating.GRADIENT
         ranking.alternating.STEPS
         ranking.fits.LARGEST_SD ranking.fits.SMALLEST_SD ranking.fits.START_SD
         ranking.likelihood.evidence.LONGEST ranking.likelihood.evidence.MOST_AHEAD
-        ranking.likelihood.evidence.SHORTEST ranking.likelihood.search.A_TENTH
-        ranking.likelihood.search.CALM ranking.likelihood.search.OFTEN
-        ranking.likelihood.search.ROUGH ranking.likelihood.search.ROUNDS
-        ranking.likelihood.search.STEADY ranking.likelihood.search.TOLERANCE
+        ranking.likelihood.evidence.SHORTEST ranking.likelihood.search.GRADIENT_KEPT
+        ranking.likelihood.search.LARGEST_SWING
+        ranking.likelihood.search.COMPARISONS_TO_CORRECT_ONCE
+        ranking.likelihood.search.ROUGH_PRECISION ranking.likelihood.search.ROUNDS
+        ranking.likelihood.search.LARGEST_TILT_CHANGE ranking.likelihood.search.TOLERANCE
         ranking.likelihood.objective.MOST_PRODUCTS ranking.likelihood.one_pass.CLOSE
         ranking.likelihood.components.MOST_SWEEPS ranking.likelihood.passes.WIDE
         ranking.likelihood.one_pass.MOST_SOLVES ranking.likelihood.one_pass.SLIGHT
         ranking.likelihood.search.ROUNDS_SHARP ranking.likelihood.sharpness.LEAST_SD
         ranking.likelihood.sharpness.LONGEST_STEP ranking.likelihood.sharpness.MOST_SD
         ranking.likelihood.tastes.LONGEST_STEP
-        ranking.likelihood.sharpness.UNKNOWN ranking.likelihood.pair_integrals.MOST_STEPS
-        ranking.likelihood.propagation.MOST_SWEEPS ranking.likelihood.pair_integrals.NEAR
-        ranking.lots.FAR ranking.lots.HALVINGS ranking.lots.LONGEST ranking.lots.MOST_CURVATURES
-        ranking.lots.MOST_STEPS ranking.lots.NEAR ranking.lots.PART
+        ranking.likelihood.sharpness.VARIANCE_OF_UNKNOWN
+        ranking.likelihood.pair_integrals.MOST_STEPS
+        ranking.likelihood.propagation.MOST_SWEEPS ranking.likelihood.pair_integrals.LAST_STEP
+        ranking.lots.GAIN_TOO_LARGE ranking.lots.HALVINGS ranking.lots.LONGEST_STEP
+        ranking.lots.MOST_CURVATURES
+        ranking.lots.MOST_STEPS ranking.lots.GAIN_TO_TAKE_CURVATURE ranking.lots.DIFFERENCE_STEP
         ranking.likelihood.lot_likelihood.START ranking.lots.STEPS_EACH
         inference.ratios.LARGEST inference.ratios.SMALLEST ranking.intervals.TINIEST_ERROR
         ranking.rank_centrality.RESTARTS

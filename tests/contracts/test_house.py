@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from collections import defaultdict
 from pathlib import Path
@@ -19,7 +20,7 @@ folder_of = HOUSE["folder_of"]
 MOST_LINES = 400
 MOST_PARAMETERS = 10
 MOST_AT_THE_ROOT = 6
-# Modules that every question may have one of.
+# Modules that every question may have one of; `judge` judges the tests of an audit.
 SAME_MEANING = {"options", "result", "audit", "section", "judge", "pictures", "__init__"}
 # An answer prints itself, so its methods may import the media; nothing else points upward.
 ALLOWED_UPWARD = ("results", "reports")
@@ -112,6 +113,12 @@ def test_two_modules_of_one_name_mean_one_thing() -> None:
     assert not [names for names in named.values() if len(names) > 1]
 
 
+def test_modules_called_judge_are_those_of_audits() -> None:
+    # In collect/ and judges/ a judge is somebody who compares items.
+    found = {one.folder for one in modules() if one.path.stem == "judge"}
+    assert found <= {one.folder for one in modules() if one.path.stem == "audit"} - {"judges"}
+
+
 def test_no_two_classes_have_one_name() -> None:
     named = defaultdict(list)
     for one in modules():
@@ -123,15 +130,6 @@ def test_no_two_classes_have_one_name() -> None:
 
 def test_the_root_holds_few_modules() -> None:
     assert len([one for one in modules() if not one.folder]) <= MOST_AT_THE_ROOT
-
-
-def test_one_name_means_one_class() -> None:
-    homes = defaultdict(set)
-    for one in modules():
-        for node in one.tree.body:
-            if isinstance(node, ast.ClassDef):
-                homes[node.name].add(one.name)
-    assert not {name: found for name, found in homes.items() if len(found) > 1}
 
 
 def test_no_room_is_without_a_name_or_has_a_twin() -> None:
@@ -159,4 +157,12 @@ def test_a_wrong_turn_would_be_noticed(
 
 
 def test_the_drawing_for_contributors_is_the_map() -> None:
-    assert HOUSE["PAGE"].read_text(encoding="utf-8") == HOUSE["page"]()
+    found, made = HOUSE["PAGE"].read_text(encoding="utf-8"), HOUSE["page"]()
+    assert HOUSE["without_sizes"](found) == HOUSE["without_sizes"](made)
+
+
+def test_the_numbers_for_contributors_are_about_right() -> None:
+    """They are written again by ``python docs/house.py --write``."""
+    found = HOUSE["PAGE"].read_text(encoding="utf-8")
+    (told,) = re.findall(r"There are (\d+):", found)
+    assert int(told) == pytest.approx(len(modules()), rel=0.05)

@@ -145,7 +145,7 @@ def test_standard_errors_of_many_items_are_as_near_to_the_exact_as_documented(
     how = {"weights": weights, "score_ties": "half"}
     names = tuple("abcdef"[:n_groups])
     near = all_pairs(y, f, group, names, **how)
-    monkeypatch.setattr("comparity.counts.all_pairs.MANY", 10**9)
+    monkeypatch.setattr("comparity.counts.all_pairs.ITEMS_TO_SHARE_MEANS", 10**9)
     exact = all_pairs(y, f, group, names, **how)
     assert np.array_equal(near.sharing.hits, exact.sharing.hits)
     assert np.array_equal(near.score_ties, exact.score_ties)
@@ -222,7 +222,7 @@ def test_all_pairs_equal_the_shared_items_design_on_the_enumerated_pairs(
 ) -> None:
     y, f, group = simulated(150, decimals=decimals)
     found = all_pairs(y, f, group, NAMES, score_ties=score_ties).sharing
-    expected = enumerated(y, f, group).shared_counts().sharing(score_ties)
+    expected = enumerated(y, f, group).shared_counts().sharing_moments(score_ties)
     assert found.cells == expected.cells
     for name in ("trials", "hits", "dependent", "own", "half_hits", "effective_items"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name

@@ -93,7 +93,7 @@ def test_variance_equals_the_double_sum_over_judgments(
 ) -> None:
     counts = data.draw(judgments(evaluators=evaluators, kinds=kinds))
     pairs = counts
-    sharing = counts.shared_counts().sharing(score_ties)
+    sharing = counts.shared_counts().sharing_moments(score_ties)
     value = np.where(pairs.order > 0, 1.0, 0.0)
     if score_ties == "half":
         value[pairs.order == 0] = 0.5
@@ -126,20 +126,20 @@ def judged(better: list[int], worse: list[int], cell: list[int]) -> JudgedPairs:
 
 def test_items_used_alike_count_fully() -> None:
     counts = judged([0, 2, 4], [1, 3, 5], [1, 1, 2])
-    assert counts.shared_counts().sharing().effective_items.tolist() == [0, 4, 2, 0]
+    assert counts.shared_counts().sharing_moments().effective_items.tolist() == [0, 4, 2, 0]
 
 
 def test_an_item_in_every_pair_leaves_few_effective_items() -> None:
     """A hub used n times and n others used once: (2n)^2 / (n^2 + n) is below 4."""
     counts = judged([0] * 50, list(range(1, 51)), [1] * 50)
-    assert counts.shared_counts().sharing().effective_items[1] == pytest.approx(
+    assert counts.shared_counts().sharing_moments().effective_items[1] == pytest.approx(
         100**2 / (50**2 + 50)
     )
 
 
 def test_independent_judgments_have_the_binomial_variance() -> None:
     counts = PairCounts({CELLS[1]: Tally(30, 40)})
-    sharing = counts.sharing()
+    sharing = counts.sharing_moments()
     weights = np.array([-0.75 / 40, 1 / 40])  # residuals at the observed rate
     assert weights @ sharing.dependent @ weights == pytest.approx(0.75 * 0.25 / 40)
 
@@ -167,7 +167,7 @@ def test_the_variance_of_clusters_is_that_of_statsmodels(kinds: int) -> None:
     model = sm.OLS(hit.astype(float), np.eye(4)[cell])
     groups = {"groups": np.column_stack(codes), "use_correction": False}
     expected = model.fit(cov_type="cluster", cov_kwds=groups).cov_params()
-    covariance = rate_covariance(pairs.shared_counts().sharing())
+    covariance = rate_covariance(pairs.shared_counts().sharing_moments())
     assert covariance == pytest.approx(expected, abs=1e-12)
 
 

@@ -76,7 +76,7 @@ def test_weighted_judgments_equal_the_double_loop(
 @given(seed=st.integers(0, 2**20))
 def test_weights_of_one_change_nothing(seed: int, score_ties: str) -> None:
     counts = judged(8, 25, seed, evaluators=True)
-    plain = counts.shared_counts().sharing(score_ties)
+    plain = counts.shared_counts().sharing_moments(score_ties)
     weighted = weighted_sharing(counts, np.ones(len(counts)), score_ties=score_ties)
     assert plain.few is not None
     assert weighted.few is not None

@@ -53,11 +53,11 @@ def test_consistency_equals_aif360_where_no_distances_tie() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("many", [neighbours.MANY, 0])
+@pytest.mark.parametrize("many", [neighbours.NUMBERS_TO_COMPILE, 0])
 def test_neighbours_are_found_beside_a_feature_in_the_billions(
     monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr(neighbours, "MANY", many)
+    monkeypatch.setattr(neighbours, "NUMBERS_TO_COMPILE", many)
     features, labels = simulated(900, 3)
     features[::2, 2] = 0.0
     features[1::2, 2] = 1e9 * 1.01 ** np.arange(450)
@@ -88,7 +88,7 @@ def test_the_compiled_search_equals_the_plain_one(
         features[:450] += 1e3
     rng = np.random.default_rng(1)
     slow = count_neighbours(features, labels, rng=rng)
-    monkeypatch.setattr(neighbours, "MANY", 0)
+    monkeypatch.setattr(neighbours, "NUMBERS_TO_COMPILE", 0)
     monkeypatch.setattr(neighbours, "BLOCK", 50_000)
     fast = count_neighbours(features, labels, rng=rng)
     assert slow.tied == fast.tied

@@ -118,7 +118,7 @@ def test_all_pairs_equal_the_same_pairs_judged(found: Items, score_ties: str) ->
         cells=(LARGER, SMALLER, EQUAL),
         n_items=len(found.y),
     )
-    expected = judged.shared_counts().sharing(score_ties)
+    expected = judged.shared_counts().sharing_moments(score_ties)
     sharing = found.counted(within_queries=False, score_ties=score_ties).sharing
     for name in ("trials", "hits", "dependent", "own", "half_hits", "effective_items"):
         assert getattr(sharing, name).tolist() == getattr(expected, name).tolist()

@@ -109,7 +109,7 @@ def test_pairs_within_queries_equal_the_double_loop(
 def test_queries_that_are_merged_equal_the_double_loop(
     rows: Rows, average: str, score_ties: str
 ) -> None:
-    with mock.patch.object(module, "SMALL", 20):
+    with mock.patch.object(module, "MOST_COMPARED_DIRECTLY", 20):
         assert_equals_the_loops(rows, average, score_ties)
 
 
@@ -117,7 +117,7 @@ def test_queries_that_are_merged_equal_the_double_loop(
 @given(rows=tables() | tables(largest=140, n_queries=1))
 def test_counts_alone_equal_the_double_loop(rows: Rows) -> None:
     k = len(rows.groups)
-    with mock.patch.object(module, "SMALL", 20):
+    with mock.patch.object(module, "MOST_COMPARED_DIRECTLY", 20):
         found = query_counts(rows.y, rows.f, rows.group, k, rows.query)
     cells = group_cells(rows.group.tolist(), k)
     pairs = pairs_of(rows.y, rows.f, cells, rows.query.tolist(), np.ones(len(rows.y)), 0.0)
@@ -177,7 +177,7 @@ def many_small_queries(n_queries: int, k: int) -> Rows:
 def test_items_compared_and_items_merged_give_the_same(k: int) -> None:
     rows = many_small_queries(3000, k)
     found = rows.counted(score_ties="half")
-    with mock.patch.object(module, "SMALL", 1):
+    with mock.patch.object(module, "MOST_COMPARED_DIRECTLY", 1):
         merged = rows.counted(score_ties="half")
     assert found.sharing.dependent.tolist() == merged.sharing.dependent.tolist()
     assert found.sharing.own.tolist() == merged.sharing.own.tolist()

@@ -135,7 +135,7 @@ def test_the_mean_e_value_is_one_wherever_a_greedy_reader_stops(
 
 
 def score_test(first: Tally, second: Tally) -> GapTest:
-    return compare_cells(PairCounts({A: first, B: second}).sharing(), A, B, null="")
+    return compare_cells(PairCounts({A: first, B: second}).sharing_moments(), A, B, null="")
 
 
 tallies = st.tuples(st.integers(30, 500), st.floats(0.1, 0.9)).map(

@@ -35,7 +35,7 @@ def fresh(first: Tally, second: Tally) -> PairCounts:
 
 def test_without_sharing_the_test_is_the_pooled_score_test_of_statsmodels() -> None:
     counts = fresh(Tally(60, 100), Tally(45, 110))
-    ours = compare_cells(counts.sharing(), FIRST, SECOND, null="")
+    ours = compare_cells(counts.sharing_moments(), FIRST, SECOND, null="")
     theirs = proportion.test_proportions_2indep(60, 100, 45, 110, method="score", correction=False)
     assert ours.p_value == pytest.approx(theirs.pvalue, rel=1e-9)
     assert ours.shared_variance == pytest.approx(0, abs=1e-12)
@@ -43,7 +43,7 @@ def test_without_sharing_the_test_is_the_pooled_score_test_of_statsmodels() -> N
 
 def test_without_sharing_the_interval_is_the_score_interval_of_two_proportions() -> None:
     for first, second in ((Tally(60, 100), Tally(45, 110)), (Tally(20, 20), Tally(450, 500))):
-        ours = compare_cells(fresh(first, second).sharing(), FIRST, SECOND, null="")
+        ours = compare_cells(fresh(first, second).sharing_moments(), FIRST, SECOND, null="")
         counts = first.hits, first.trials, second.hits, second.trials
         expected = two_proportions.score_interval(*counts, stats.norm.isf(0.025))
         assert ours.interval(0.95)[:2] == pytest.approx(expected, abs=1e-9)
@@ -51,7 +51,7 @@ def test_without_sharing_the_interval_is_the_score_interval_of_two_proportions()
 
 def test_without_sharing_the_interval_of_a_rate_is_the_wilson_interval() -> None:
     for tally in (Tally(60, 100), Tally(100, 100), Tally(0, 40)):
-        sharing = fresh(tally, Tally(45, 110)).sharing()
+        sharing = fresh(tally, Tally(45, 110)).sharing_moments()
         low, high, _ = rate_interval(sharing, FIRST, 0.9)
         expected = proportion.proportion_confint(tally.hits, tally.trials, 0.1, method="wilson")
         assert (low, high) == pytest.approx(expected, abs=1e-9)
@@ -79,7 +79,7 @@ def double_sum(
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
 def test_the_variance_is_the_double_sum_over_sharing_judgments(hypothesised: float) -> None:
     counts = judged(80, 400, 2)
-    test = compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="")
+    test = compare_cells(counts.shared_counts().sharing_moments(), FIRST, SECOND, null="")
     assert isinstance(test.pivot, DyadicGap)
     n, m = test.n
     pooled = (counts.tallies()[FIRST].hits + counts.tallies()[SECOND].hits) / (n + m)
@@ -100,7 +100,9 @@ def test_without_guards_few_misses_and_few_evaluators_change_nothing(
     judges = np.arange(len(counts)) % n_evaluators if n_evaluators else None
     names = tuple(str(number) for number in range(n_evaluators))
     counts = replace(counts, evaluator=judges, evaluators=names)
-    test = compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="", guarded=False)
+    test = compare_cells(
+        counts.shared_counts().sharing_moments(), FIRST, SECOND, null="", guarded=False
+    )
     assert test.method == "dyadic score z"
     n, m = test.n
     pooled = (counts.tallies()[FIRST].hits + counts.tallies()[SECOND].hits) / (n + m)
@@ -114,7 +116,7 @@ def test_without_guards_few_misses_and_few_evaluators_change_nothing(
 @pytest.mark.parametrize("hypothesised", [0.0, 0.1, -0.3])
 def test_with_few_misses_single_judgments_have_the_binomial_variance(hypothesised: float) -> None:
     counts = few_misses(2)
-    test = compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="")
+    test = compare_cells(counts.shared_counts().sharing_moments(), FIRST, SECOND, null="")
     assert isinstance(test.pivot, SharedGap)
     assert test.method == "dyadic score z, binomial variance"
     n, m = test.n
@@ -169,7 +171,7 @@ def test_a_variance_grows_with_the_hypothesis_where_the_sample_is_too_good() -> 
 def test_the_least_variance_is_the_least_over_all_gaps() -> None:
     for seed in range(5):
         pivot = compare_cells(
-            judged(80, 400, seed).shared_counts().sharing(), FIRST, SECOND, null=""
+            judged(80, 400, seed).shared_counts().sharing_moments(), FIRST, SECOND, null=""
         ).pivot
         assert isinstance(pivot, DyadicGap)
         grid = [pivot.variance_at(gap) for gap in np.linspace(-1, 1, 2001)]
@@ -178,7 +180,7 @@ def test_the_least_variance_is_the_least_over_all_gaps() -> None:
 
 def test_a_negative_variance_is_replaced_by_the_sum_over_clusters_alone() -> None:
     """With ten times too much taken off, only the sums over items are left."""
-    sharing = judged(80, 400, 2).shared_counts().sharing()
+    sharing = judged(80, 400, 2).shared_counts().sharing_moments()
     assert sharing.touching is not None
     taken = sharing.touching - sharing.dependent
     broken = replace(sharing, dependent=sharing.touching - 10 * taken)
@@ -210,7 +212,9 @@ def test_where_no_gap_is_rejected_the_interval_holds_all_gaps() -> None:
 
 
 def test_the_interval_holds_the_gaps_that_are_not_rejected() -> None:
-    test = compare_cells(judged(150, 600, 3).shared_counts().sharing(), FIRST, SECOND, null="")
+    test = compare_cells(
+        judged(150, 600, 3).shared_counts().sharing_moments(), FIRST, SECOND, null=""
+    )
     low, high, _ = test.interval(0.9)
     assert test.pivot is not None
     for end in (low, high):
@@ -219,7 +223,9 @@ def test_the_interval_holds_the_gaps_that_are_not_rejected() -> None:
 
 
 def test_equivalence_is_the_interval_of_twice_the_level_inside_the_margin() -> None:
-    test = compare_cells(judged(150, 600, 3).shared_counts().sharing(), FIRST, SECOND, null="")
+    test = compare_cells(
+        judged(150, 600, 3).shared_counts().sharing_moments(), FIRST, SECOND, null=""
+    )
     low, high, _ = test.interval(0.9)
     edge = max(-low, high)
     assert test.equivalence_p_value(edge + 0.001) < 0.05 < test.equivalence_p_value(edge - 0.001)
@@ -249,7 +255,7 @@ def test_a_statistic_beyond_what_the_clusters_allow_has_no_tail() -> None:
     ],
 )
 def test_what_cannot_be_tested_says_why(first: Tally, second: Tally, reason: str) -> None:
-    test = compare_cells(fresh(first, second).sharing(), FIRST, SECOND, null="")
+    test = compare_cells(fresh(first, second).sharing_moments(), FIRST, SECOND, null="")
     assert np.isnan(test.p_value)
     assert np.isnan(test.interval(0.95).low)
     assert np.isnan(test.equivalence_p_value(0.05))
@@ -258,12 +264,14 @@ def test_what_cannot_be_tested_says_why(first: Tally, second: Tally, reason: str
 
 def test_scores_that_all_tie_leave_nothing_to_test() -> None:
     counts = fresh(Tally(0, 50, 50), Tally(0, 60, 60))
-    test = compare_cells(counts.sharing("half"), FIRST, SECOND, null="")
+    test = compare_cells(counts.sharing_moments("half"), FIRST, SECOND, null="")
     assert "nothing varies" in test.reason
 
 
 def test_opposite_rates_of_one_and_zero_are_a_gap_without_error() -> None:
-    test = compare_cells(fresh(Tally(40, 40), Tally(0, 60)).sharing(), FIRST, SECOND, null="")
+    test = compare_cells(
+        fresh(Tally(40, 40), Tally(0, 60)).sharing_moments(), FIRST, SECOND, null=""
+    )
     assert (test.gap, test.standard_error) == (1.0, 0.0)
     assert test.p_value < 1e-9
     assert 0.5 < test.interval(0.95).low < test.interval(0.95).high == 1.0
@@ -272,7 +280,7 @@ def test_opposite_rates_of_one_and_zero_are_a_gap_without_error() -> None:
 def test_half_hits_have_the_variance_of_a_three_valued_outcome() -> None:
     """Of 100 outcomes 40 are 1, 20 are one half: mean 0.5, variance 0.45 - 0.25 = 0.20."""
     counts = fresh(Tally(40, 100, 20), Tally(40, 100, 20))
-    test = compare_cells(counts.sharing("half"), FIRST, SECOND, null="")
+    test = compare_cells(counts.sharing_moments("half"), FIRST, SECOND, null="")
     assert test.standard_error == pytest.approx(np.sqrt(2 * 0.20 / 100))
 
 
@@ -282,7 +290,9 @@ def test_covariance_of_rates_is_that_of_repeated_samples() -> None:
     rates, estimates = [], []
     for _ in range(1500):
         people = worlds.People("f3", 300, rng)
-        sharing = people.judge(*worlds.random_pairs(300, 900, rng)).shared_counts().sharing()
+        sharing = (
+            people.judge(*worlds.random_pairs(300, 900, rng)).shared_counts().sharing_moments()
+        )
         rates.append(sharing.hits / sharing.trials)
         estimates.append(np.diag(rate_covariance(sharing)))
     # The relative standard error of a variance over r samples is sqrt(2 / r).
@@ -327,7 +337,7 @@ def test_the_mean_of_two_cells_varies_as_its_judgments_do() -> None:
     """Witness: the sum over all judgments that share, residuals about rates without a gap."""
     pairs = judged(150, 900, 4)
     across, within = (FIRST, SECOND), (Cell("0", "0"), Cell("1", "1"))
-    test = compare_cells(pairs.shared_counts().sharing(), across, within, null="")
+    test = compare_cells(pairs.shared_counts().sharing_moments(), across, within, null="")
     cells = [*across, *within]
     c = np.array([0.5, 0.5, -0.5, -0.5])
     rows = [pairs.cell == pairs.cells.index(cell) for cell in cells]

@@ -36,7 +36,7 @@ def fresh(counts: JudgedPairs) -> JudgedPairs:
 
 
 def compare(counts: JudgedPairs) -> GapTest:
-    return compare_cells(counts.shared_counts().sharing(), FIRST, SECOND, null="")
+    return compare_cells(counts.shared_counts().sharing_moments(), FIRST, SECOND, null="")
 
 
 def residuals(counts: JudgedPairs, hypothesised: float) -> list[float]:
@@ -127,7 +127,7 @@ def test_fresh_pairs_of_equal_shares_are_compared_by_the_t_test(number: int) -> 
         evaluators=tuple(f"e{k:02}" for k in range(number)),
         n_items=2 * n,
     )
-    test = compare_cells(counts.shared_counts().sharing(), *worlds.CELLS[1:3], null="")
+    test = compare_cells(counts.shared_counts().sharing_moments(), *worlds.CELLS[1:3], null="")
     gaps = agrees[:, 0].mean(axis=1) - agrees[:, 1].mean(axis=1)
     expected = stats.ttest_1samp(gaps, 0)
     assert test.p_value == pytest.approx(expected.pvalue, rel=1e-9)
@@ -243,6 +243,6 @@ def test_cells_that_two_of_many_evaluators_judged_are_not_tested() -> None:
 
 def test_very_many_evaluators_are_not_listed() -> None:
     few, many = (panel(n, 3, n_pairs=900).shared_counts() for n in (MOST_LISTED, MOST_LISTED + 9))
-    assert few.sharing().few is not None
-    assert many.sharing().few is None
-    assert few.sharing(evaluators=False).few is None
+    assert few.sharing_moments().few is not None
+    assert many.sharing_moments().few is None
+    assert few.sharing_moments(evaluators=False).few is None

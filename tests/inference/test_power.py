@@ -6,6 +6,8 @@ multivariate normal and studentized range distributions of scipy, and draws from
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,6 @@ from comparity.inference.power import (
     all_within_power,
     any_detection_power,
     detection_power,
-    equivalence_power,
     exact_power,
     smallest_size,
 )
@@ -30,6 +31,11 @@ from tests.plain.two_proportions import binomial
 rates = st.floats(0.01, 0.99)
 trials = st.integers(30, 10_000)
 alphas = st.floats(0.001, 0.3)
+
+
+def power_within(gap: float, error: float, **choices: Any) -> float:
+    """Return the power of the two one-sided tests of a single gap."""
+    return all_within_power(np.array([gap]), np.array([[error**2]]), **choices)
 
 
 def standard_error(p: float, q: float, n: int, m: int) -> float:
@@ -53,30 +59,30 @@ def test_detection_power_equals_statsmodels(gap: float, sd: float, n: int, alpha
 
 
 @pytest.mark.parametrize(("gap", "error"), [(0.0, 0.02), (0.02, 0.02), (-0.03, 0.01), (0.05, 0.01)])
-def test_equivalence_power_is_the_share_of_draws_both_tests_reject(
+def test_power_of_equivalence_is_the_share_of_draws_both_tests_reject(
     gap: float, error: float
 ) -> None:
     drawn = np.random.default_rng(7).normal(gap, error, 200_000)
     below = stats.norm.cdf((drawn - 0.05) / error) < 0.05
     above = stats.norm.sf((drawn + 0.05) / error) < 0.05
     share = np.mean(below & above)
-    power = equivalence_power(gap, error, margin=0.05, alpha=0.05)
+    power = power_within(gap, error, margin=0.05, alpha=0.05)
     assert abs(power - share) <= 3 * np.sqrt(power * (1 - power) / len(drawn))
 
 
 def test_a_gap_at_the_margin_is_found_within_it_with_probability_alpha() -> None:
-    assert equivalence_power(0.05, 0.001, margin=0.05, alpha=0.03) == pytest.approx(0.03, abs=1e-12)
+    assert power_within(0.05, 0.001, margin=0.05, alpha=0.03) == pytest.approx(0.03, abs=1e-12)
 
 
 def test_a_margin_narrower_than_the_error_allows_can_never_be_shown() -> None:
-    assert equivalence_power(0.0, 0.04, margin=0.05, alpha=0.05) == 0
+    assert power_within(0.0, 0.04, margin=0.05, alpha=0.05) == 0
 
 
 def test_rates_without_variation_are_detected_only_if_they_differ() -> None:
     assert detection_power(1.0, 0.0, alpha=0.05) == 1
     assert detection_power(0.0, 0.0, alpha=0.05) == 0
-    assert equivalence_power(0.0, 0.0, margin=0.05, alpha=0.05) == 1
-    assert equivalence_power(0.05, 0.0, margin=0.05, alpha=0.05) == 0
+    assert power_within(0.0, 0.0, margin=0.05, alpha=0.05) == 1
+    assert power_within(0.05, 0.0, margin=0.05, alpha=0.05) == 0
 
 
 @given(st.lists(st.tuples(st.floats(-0.2, 0.2), st.floats(0.01, 0.1)), min_size=1, max_size=6))

@@ -1,11 +1,11 @@
 """Change the code and see whether a test notices: ``python -m tests.mutation --sample 300``.
 
-A mutant flips one comparison, scales one constant or exchanges one sign in ``inference``,
-``results``, ``counts`` or ``ranking``. It is tried against its module's examples and the tests that
-run its line; one that no test fails for has *survived*. The closest and fastest tests are asked
-first, and no more than a few ten seconds of them. The sample is drawn by a seed and by the text of
-the lines, so that a score can be checked and most of the sample stays while the code changes.
-Survivors that are right to survive stand in ``excused.toml`` with the reason.
+A mutant flips one comparison, scales one constant or exchanges one sign in a folder of ``FOLDERS``
+(``witnesses.py``). It is tried against its module's examples and the tests that run its line; one
+that no test fails for has *survived*. The closest and fastest tests are asked first, and no more
+than a few ten seconds of them. The sample is drawn by a seed and by the text of the lines, so that
+a score can be checked and most of the sample stays while the code changes. Survivors that are right
+to survive stand in ``excused.toml`` with the reason.
 """
 
 from __future__ import annotations

@@ -18,14 +18,16 @@ from coverage import CoverageData
 from tests.mutation.mutants import PACKAGE, ROOT, SOURCE, Mutant
 
 FOLDERS = ("inference", "results", "counts", "ranking")
+FOLDERS += ("comparative", "pairwise", "relative", "pairs")
 # Beside the tests of these folders, those that ask the same code from the outside.
-ALSO = ("separation", "comparative", "pairwise", "relative", "planning", "reports")
+ALSO = ("separation", "planning", "reports")
 KINDS = "not long and not slow and not spark and not engines"
 # How long the tests asked about one mutant take in all, in seconds, before it has survived them;
 # and what asking a test costs at least.
 BUDGET = 20.0
 ASKING = 0.05
-KEPT = ROOT / ".cache" / "mutants"
+# Traces of other folders are of no use.
+KEPT = ROOT / ".cache" / "mutants" / "-".join(FOLDERS)
 
 
 def trace(tests: str) -> None:

@@ -96,6 +96,16 @@ def test_with_answers_a_fifth_stays_random_and_chosen_pairs_are_closer() -> None
     assert distance[chosen].mean() < 1.2
 
 
+@pytest.mark.parametrize(("n_answers", "how"), [(59, {"random"}), (60, {"random", "chosen"})])
+def test_pairs_are_chosen_once_items_were_judged_twice_on_average(
+    n_answers: int, how: set[str]
+) -> None:
+    """A circle through all items has as many pairs as items; a path has one less."""
+    circle = np.column_stack([np.arange(60), (np.arange(60) + 1) % 60])
+    pairs = choose(goal="rank", budget=300, swapped_share=0, given=circle[:n_answers])
+    assert set(pairs.how.tolist()) == how
+
+
 def test_inverse_probabilities_undo_the_choice() -> None:
     """Over 200 lists, the weighted share of close pairs is that among all pairs."""
     n = 30

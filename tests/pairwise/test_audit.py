@@ -493,11 +493,14 @@ def test_one_item_that_weighs_anything_makes_no_pair() -> None:
     assert counted.sharing.trials.sum() == 0
 
 
-def test_ties_say_whether_scoring_them_otherwise_would_change_the_finding() -> None:
+@pytest.mark.parametrize(("n_levels", "apart"), [(2, 1.2), (5, 0.6)])
+def test_ties_say_whether_scoring_them_otherwise_would_change_the_finding(
+    n_levels: int, apart: float
+) -> None:
     """Scores of one group are coarse: as misses its ties are a gap, as half hits they are none."""
     rng = np.random.default_rng(4)
-    label, group = rng.integers(0, 2, 4000), rng.choice(["f", "m"], 4000)
-    score = 1.2 * label + rng.normal(size=4000)
+    label, group = rng.integers(0, n_levels, 4000), rng.choice(["f", "m"], 4000)
+    score = apart * label + rng.normal(size=4000)
     coarse = np.where(group == "f", np.round(score / 0.8) * 0.8, score)
     known = {"sensitive_features": group, "margin": 0.08}
     for score_ties, finding in (("disagree", VIOLATED), ("half", WITHIN)):

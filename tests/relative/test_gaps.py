@@ -67,14 +67,18 @@ def test_with_all_subjects_shared_it_is_welch_of_the_differences() -> None:
     assert test.p_value == pytest.approx(expected.pvalue)
 
 
-def test_shared_and_other_subjects_are_joined_by_generalised_least_squares() -> None:
-    subjects = sides(5, 200, 150, shared=60)
+@pytest.mark.parametrize(("shared", "known"), [(60, True), (10, True), (9, False)])
+def test_shared_and_other_subjects_are_joined_by_generalised_least_squares(
+    shared: int, *, known: bool
+) -> None:
+    """From ten shared subjects on, their errors say how they correlate; before, not at all."""
+    subjects = sides(5, 200, 150, shared=shared)
     errors = bridge_errors(subjects, predicted(subjects, 6))
     residuals = [
         np.concatenate([own - own.mean() for own in (one.first, one.second)]).reshape(2, -1)
         for one in errors.shared
     ]
-    correlation = np.corrcoef(np.hstack(residuals))[0, 1]
+    correlation = np.corrcoef(np.hstack(residuals))[0, 1] if known else 0.0
     for place, found in (
         (1, biased_estimate(errors).means[0]),
         (0, biased_estimate(errors).means[1]),

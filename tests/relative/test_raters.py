@@ -70,7 +70,7 @@ def test_the_matrix_has_two_sides() -> None:
 def test_who_leans_comes_out() -> None:
     ratings, sex = world()
     result = compare_raters(ratings, sensitive_features=sex)
-    leaning = result.leaning()
+    leaning = result.mean_dpd()
     assert (next(iter(leaning)), list(leaning)[-1]) == ("P2", "Q")
     assert sum(leaning.values()) == pytest.approx(0, abs=1e-12)
     assert result.finding == VIOLATED
@@ -125,7 +125,7 @@ def test_a_gap_without_variation_leads_and_is_not_taken_for_none() -> None:
     up, down = ratings["Q"] + 2.0 * (sex == "m"), ratings["Q"] - 2.0 * (sex == "m")
     result = compare_raters({**ratings, "up": up, "down": down}, sensitive_features=sex)
     assert result.dpd[3, 4] == -np.inf
-    leaning = result.leaning()
+    leaning = result.mean_dpd()
     assert (next(iter(leaning)), list(leaning)[-1]) == ("up", "down")
     assert (leaning["up"], leaning["down"]) == (np.inf, -np.inf)
     # Between the two, so that it has no mean.
@@ -142,7 +142,7 @@ def test_a_rater_is_not_compared_with_one_it_cannot_be_compared_with() -> None:
     matrix = result.dpd.copy()
     matrix[0, 1] = matrix[1, 0] = np.nan
     untold = replace(result, matrices={"group: m over f": matrix})
-    assert untold.leaning()[result.raters[0]] == pytest.approx(result.dpd[0, 2:].mean())
+    assert untold.mean_dpd()[result.raters[0]] == pytest.approx(result.dpd[0, 2:].mean())
 
 
 def test_copies_of_a_rater_are_named() -> None:

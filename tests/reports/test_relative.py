@@ -90,7 +90,7 @@ def test_a_matrix_has_numbers_for_few_raters_and_signs_for_many(number: int) -> 
     result = raters(number)
     text = str(result)
     (name,) = result.matrices
-    order = list(result.leaning())
+    order = list(result.mean_dpd())
     row = next(line for line in text.splitlines() if line.startswith(order[0] + " "))
     place = result.raters.index(order[0])
     if number == 4:
@@ -116,7 +116,7 @@ def test_tiles_of_the_heat_map_say_their_numbers_and_leave_no_gap() -> None:
     (chart,) = result.section().charts
     tiles = list(chart.tiles())
     assert len(tiles) == 144
-    order = list(result.leaning())
+    order = list(result.mean_dpd())
     for tile in tiles:
         row = round(tile.y / chart.size)
         column = round((tile.x - chart.left) / chart.size)
@@ -136,7 +136,7 @@ def test_the_page_draws_the_map_and_not_the_signs() -> None:
 def test_the_picture_has_the_matrix_in_the_order_of_leaning() -> None:
     result = raters(5)
     ax = result.plot()
-    order = list(result.leaning())
+    order = list(result.mean_dpd())
     places = [result.raters.index(rater) for rater in order]
     assert [label.get_text() for label in ax.get_yticklabels()] == order
     shown = np.asarray(ax.images[0].get_array())

@@ -20,7 +20,7 @@ import pytest
 
 from comparity.cli.published import Reproduction, Request
 from comparity.cli.reproduce import find_papers, load_parts
-from comparity.datasets.simulated import TWO, directions, mixed, population, ranking
+from comparity.datasets.simulated import TWO, directions, mix_populations, population, ranking
 from comparity.errors import InfeasibleGoalWarning
 from comparity.training.rankers import FairRanker
 
@@ -56,7 +56,7 @@ def trained(**choices: Any) -> list[tuple[np.ndarray, float]]:
             warnings.simplefilter("ignore", InfeasibleGoalWarning)
             ranker.fit(features, label, sensitive_features=group, queries=query)
         members = ranker.stochastic_
-        found.append(mixed(members.coefficients, members.probabilities))
+        found.append(mix_populations(members.coefficients, members.probabilities))
     return found
 
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 from comparity import pairwise_accuracy
 from comparity.datasets.preparations import PreparedData, load_dataset
-from comparity.datasets.simulated import MEANS, SPREADS, mixed, population, ranking
+from comparity.datasets.simulated import MEANS, SPREADS, mix_populations, population, ranking
 
 real = pytest.mark.skipif("COMPARITY_DATA" not in os.environ, reason="COMPARITY_DATA is not set")
 
@@ -63,7 +63,7 @@ def test_the_published_unconstrained_matrix_comes_out() -> None:
 
 def test_a_mixture_of_both_ways_round_orders_every_kind_of_pair_by_chance() -> None:
     opposite = np.array([unit(30.0), -unit(30.0)])
-    matrix, overall = mixed(opposite, np.array([0.5, 0.5]))
+    matrix, overall = mix_populations(opposite, np.array([0.5, 0.5]))
     assert matrix == pytest.approx(np.full((2, 2), 0.5))
     assert overall == pytest.approx(0.5)
 

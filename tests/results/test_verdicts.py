@@ -172,7 +172,7 @@ def test_at_any_moment_a_large_gap_is_still_found_and_no_gap_in_much_data_within
 @given(families)
 def test_at_any_moment_intervals_say_what_was_judged(pairs: list[tuple[Tally, Tally]]) -> None:
     one, two = Cell("a", "b"), Cell("b", "a")
-    counted = [PairCounts({one: first, two: second}).sharing() for first, second in pairs]
+    counted = [PairCounts({one: first, two: second}).sharing_moments() for first, second in pairs]
     tests = [compare_cells(sharing, one, two, null="") for sharing in counted]
     for test in judge(tests, alpha=0.05, margin=0.05, anytime=True, n=100, n_items=100):
         if test.pivot is None:

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from comparity.datasets.simulated import THREE, TWO, directions, mixed, population, ranking
+from comparity.datasets.simulated import (
+    THREE,
+    TWO,
+    directions,
+    mix_populations,
+    population,
+    ranking,
+)
 
-__all__ = ["THREE", "TWO", "directions", "mixed", "population", "ranking"]
+__all__ = ["THREE", "TWO", "directions", "mix_populations", "population", "ranking"]

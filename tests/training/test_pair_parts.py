@@ -100,12 +100,12 @@ def test_gradients_are_finite_differences(kind: str, squared: bool | None) -> No
         at = scores.copy()
         at[some] = moved
         if squared is None:
-            return float(wrong @ family.smoothed(at, width=margin)[0])
+            return float(wrong @ family.smoothed_accuracy(at, width=margin)[0])
         sums = family.sums(at, margin=margin, squared=squared, both=True)
         return float(wrong @ sums.wrong + right @ sums.right)
 
     if squared is None:
-        slope = family.smoothed(scores, width=margin, weights=wrong)[1]
+        slope = family.smoothed_accuracy(scores, width=margin, weights=wrong)[1]
     else:
         slope = family.sums(
             scores, wrong=wrong, right=right, margin=margin, squared=squared

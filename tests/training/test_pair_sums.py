@@ -51,7 +51,9 @@ def test_accuracies_are_means_of_steps_over_a_triangle(n: int, kind: str, width:
                 hits[cell] += (
                     weight[i] * weight[j] * plain.smooth_step(scores[i] - scores[j], width)
                 )
-    np.testing.assert_allclose(family.smoothed(scores, width=width)[0], hits / trials, atol=1e-12)
+    np.testing.assert_allclose(
+        family.smoothed_accuracy(scores, width=width)[0], hits / trials, atol=1e-12
+    )
 
 
 @KINDS
@@ -59,13 +61,13 @@ def test_accuracies_are_means_of_steps_over_a_triangle(n: int, kind: str, width:
 def test_gradients_are_finite_differences(n: int, kind: str) -> None:
     scores, _, family, _ = built(n, kind)
     weights = np.random.default_rng(1).normal(size=len(family.cells))
-    slope = family.smoothed(scores, width=0.7, weights=weights)[1]
+    slope = family.smoothed_accuracy(scores, width=0.7, weights=weights)[1]
     some = np.arange(0, n, n // 20)
 
     def weighed(moved: np.ndarray) -> float:
         at = scores.copy()
         at[some] = moved
-        return float(weights @ family.smoothed(at, width=0.7)[0])
+        return float(weights @ family.smoothed_accuracy(at, width=0.7)[0])
 
     expected = approx_fprime(scores[some], weighed, 1e-7)
     np.testing.assert_allclose(slope[some], expected, atol=1e-6)
@@ -76,7 +78,7 @@ def test_a_narrow_width_leaves_the_accuracy(kind: str) -> None:
     """Scores that differ do so by 0.1 at least; equal ones are half in place."""
     _, _, family, _ = built(300, kind)
     scores = np.random.default_rng(2).permutation(300) / 10
-    smoothed = family.smoothed(scores, width=0.05)[0]
+    smoothed = family.smoothed_accuracy(scores, width=0.05)[0]
     np.testing.assert_allclose(smoothed, family.sums(scores).accuracy, atol=1e-12)
 
 
@@ -85,8 +87,8 @@ def test_far_scores_leave_no_rounding_behind() -> None:
     y, group = np.arange(300.0), np.zeros(300, dtype=int)
     scores = np.random.default_rng(3).normal(size=300)
     family = labelled_pairs(y, group, ("all",))
-    slope = family.smoothed(scores, width=0.3, weights=np.ones(1))[1]
+    slope = family.smoothed_accuracy(scores, width=0.3, weights=np.ones(1))[1]
     scores[0] = -1e9
-    far = family.smoothed(scores, width=0.3, weights=np.ones(1))[1]
+    far = family.smoothed_accuracy(scores, width=0.3, weights=np.ones(1))[1]
     # The others lose what the first item was to them, no more.
     assert np.abs(far - slope)[1:].max() < 1 / (0.3 * family.trials[0]) + 1e-6

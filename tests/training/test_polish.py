@@ -109,7 +109,7 @@ def test_the_optimum_is_that_of_sequential_quadratic_programming() -> None:
         return float(np.mean((rows.scores(at) - rows.target) ** 2))
 
     def spare(at: np.ndarray) -> np.ndarray:
-        return asked.limit - asked.rates @ rows.smoothed(rows.scores(at), 0.3 * spread)[0]
+        return asked.limit - asked.rates @ rows.smoothed_accuracy(rows.scores(at), 0.3 * spread)[0]
 
     limits = {"type": "ineq", "fun": spare}
     theirs = minimize(error, model.start, method="SLSQP", constraints=limits).x

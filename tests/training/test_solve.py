@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from comparity.datasets.simulated import mixed, population, ranking
+from comparity.datasets.simulated import mix_populations, population, ranking
 from comparity.errors import InfeasibleGoalWarning
 from comparity.training.rankers import FairRanker, FairRegressor
 
@@ -134,7 +134,7 @@ def test_the_goal_is_kept_in_the_population_on_average() -> None:
             warnings.simplefilter("ignore", InfeasibleGoalWarning)
             ranker.fit(features, label, sensitive_features=group, queries=query)
         members = ranker.stochastic_
-        matrix, overall = mixed(members.coefficients, members.probabilities)
+        matrix, overall = mix_populations(members.coefficients, members.probabilities)
         one = population(ranker.coef_)[0]
         found.append((abs(matrix[0, 1] - matrix[1, 0]), overall, abs(one[0, 1] - one[1, 0])))
     apart, overall, alone = np.mean(found, axis=0)

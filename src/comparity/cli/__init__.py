@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Return the exit status, having told what there is to tell of it."""
+    """Print the error, if there is one, and return the exit status."""
     try:
         status = commands.main(arguments, prog_name="comparity", standalone_mode=False)
     except click.ClickException as error:

@@ -86,7 +86,7 @@ class Installation(Result):
     DERIVED: ClassVar[Mapping[str, str]] = {"complete": "complete"}
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return section(self)
 
     @property

@@ -233,7 +233,7 @@ class Reproduction(Result):
         return {"version": __version__, "options": self.options}
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.cli.published_section import section
 
         return section(self)

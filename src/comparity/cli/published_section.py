@@ -70,7 +70,7 @@ def _cells(row: Reproduced, *, why: bool) -> tuple[str, ...]:
 
 
 def _verdict(row: Reproduced) -> str:
-    """Say whether a number comes out; of what is no number of the paper, whether ours equals it."""
+    """Return whether a number is reproduced; values that are not numbers have to be equal."""
     if row.reference and row.matches is not None:
         return "as the reference" if row.matches else "not as the reference"
     words = {COMES_OUT: "yes", DIFFERS: "no", CONSISTENT: "consistent"}

@@ -366,7 +366,7 @@ def folder_of(paper: str, papers: Mapping[str, Path]) -> Path:
     return papers[paper]
 
 
-def tracked(tasks: Sequence[Task], doing: str) -> Iterable[Task]:
+def track_progress(tasks: Sequence[Task], doing: str) -> Iterable[Task]:
     """Show progress over tasks on a terminal; elsewhere nothing is shown."""
     from rich.console import Console
     from rich.progress import track

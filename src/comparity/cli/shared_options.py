@@ -165,7 +165,7 @@ SPARK = click.option(
 
 
 def is_on_spark(ctx: click.Context) -> bool:
-    """Say whether tables of this call are on Spark; what was not given has a value of click's."""
+    """Return whether tables of this call are on Spark; options not given have click's own value."""
     return isinstance(ctx.params.get("spark"), str)
 
 

@@ -53,7 +53,7 @@ MOST_LISTENERS = 20
 """Windows that are kept up to date at the same time."""
 PAUSE, HEARTBEAT = 1.0, 15.0
 """Seconds between two looks for a window, and after which it is told that nothing is new."""
-PATIENCE = 2.0
+SECONDS_TO_WAIT_FOR_LOGIN = 2.0
 """Seconds that somebody who logs in waits for others who do."""
 
 
@@ -133,7 +133,7 @@ def show_dashboard(visit: OwnersVisit) -> Response:
 
 def log_in(visit: OwnersVisit) -> Response:
     """Compare the password, and let whoever knows it in."""
-    if not visit.here.checking.acquire(timeout=PATIENCE):
+    if not visit.here.checking.acquire(timeout=SECONDS_TO_WAIT_FOR_LOGIN):
         raise HTTPException(429, "too_many", headers={"retry-after": "20"})
     try:
         token = visit.place.store.log_in(visit.form.get("password", ""), now=visit.now)
@@ -172,7 +172,7 @@ def _change(name: Literal["pause", "resume", "close", "reopen"]) -> Callable[...
 
 
 def tell_dashboard(visit: OwnersVisit) -> Response:
-    """Tell everything as JSON."""
+    """Return everything as JSON."""
     return JSONResponse(visit.here.monitor.look().to_dict())
 
 
@@ -291,7 +291,7 @@ class OwnersPage:
 
 
 def _is_owner(place: Place, address: str, token: str) -> bool:
-    """Say whether a token is of a session; who tries too many has to wait."""
+    """Return whether a token is of a session; who tries too many has to wait."""
     if not token:
         return False
     place.gatekeeper.check_stranger(address, token)

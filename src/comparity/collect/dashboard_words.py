@@ -228,7 +228,7 @@ def _judge(one: JudgeStatus, snapshot: Snapshot, told: Words) -> dict[str, Any]:
 
 
 def _reason(flag: str, one: JudgeStatus, known: AssessedJudge | None, told: Words) -> str:
-    """Say why to look at a judge."""
+    """Return why to look at a judge."""
     attention = one.attention_passed + one.attention_failed
     counts: dict[str, dict[str, Any]] = {
         ATTENTION: {"failed": one.attention_failed, "of": attention},

@@ -36,7 +36,7 @@ SCHEMES = re.compile(r"postgres(ql)?(\+psycopg)?://")
 
 
 def is_postgresql(address: str) -> bool:
-    """Say whether an address is of PostgreSQL; all others are files.
+    """Return whether an address is of PostgreSQL; all others are files.
 
     Examples
     --------
@@ -123,7 +123,7 @@ _FUNCTIONS = {"count", "coalesce", "max", "min", "abs", "sum"}
 def authorize_readers(
     action: int, first: str | None, second: str | None, _: str | None, through: str | None
 ) -> int:
-    """Tell SQLite whether a statement that only reads is one of judges' requests.
+    """Let SQLite run a statement that only reads if it is one of judges' requests.
 
     SQLite asks for every table, column and function of a statement when it is prepared, and names
     the view through which a column is reached.
@@ -142,7 +142,7 @@ def authorize_readers(
 def authorize_judges(
     action: int, first: str | None, second: str | None, where: str | None, through: str | None
 ) -> int:
-    """Tell SQLite whether a statement is one that judges' requests may make."""
+    """Let SQLite run a statement if judges' requests may make it."""
     if action == sqlite3.SQLITE_INSERT and first in ADDS:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_UPDATE and (first, second) in _WRITE:
@@ -223,7 +223,7 @@ def select_version(engine: sa.Engine, address: str) -> str:
 
 
 def is_server(engine: sa.Engine) -> bool:
-    """Say whether this is PostgreSQL."""
+    """Return whether this is PostgreSQL."""
     return engine.dialect.name == "postgresql"
 
 

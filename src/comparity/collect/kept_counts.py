@@ -59,7 +59,7 @@ CREATE TABLE planned_sum (kind TEXT, stratum TEXT, n INTEGER NOT NULL,
     PRIMARY KEY (kind, stratum)) WITHOUT ROWID;
 CREATE TABLE item_use (item INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 """
-PATIENCE = 30.0
+SECONDS_TO_WAIT_FOR_COUNTS = 30.0
 """Seconds to wait for another process that counts."""
 FEWEST_AT_ONCE, MOST_AT_ONCE, LOOKS = 25, 2_000, 60
 """Judgments that are counted at once, few enough for a page to wait for; and so many looks where a
@@ -163,7 +163,9 @@ class KeptCounts:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the file for one update, which happens as a whole or not at all."""
-        with closing(sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)) as file:
+        with closing(
+            sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_COUNTS, isolation_level=None)
+        ) as file:
             file.execute(f"PRAGMA cache_size = {-1000 * CACHED}")
             file.execute("BEGIN IMMEDIATE")
             yield file

@@ -174,7 +174,7 @@ class Monitor:
         )
 
     def _is_decided(self, snapshot: Snapshot) -> bool:
-        """Say whether a study that is to stop once it is decided is to stop now."""
+        """Return whether a study that is to stop once it is decided is to stop now."""
         has_rule = self.store.study.stop_when == "decided" and not self._rule_is_used
         audit = snapshot.audit
         if not has_rule or snapshot.state == "closed" or audit is None:
@@ -243,13 +243,13 @@ def _changes(connection: sa.Connection) -> tuple[Any, ...]:
 
 
 def _was_stopped(connection: sa.Connection) -> bool:
-    """Say whether the study was closed by its rule before."""
+    """Return whether the study was closed by its rule before."""
     event = schema.EVENT.c
     return connection.execute(sa.select(event.id).where(event.kind == STOPPED)).first() is not None
 
 
 def _is_stopped(connection: sa.Connection) -> bool:
-    """Say whether the study was closed by its rule."""
+    """Return whether the study was closed by its rule."""
     event = schema.EVENT.c
     ends = sa.select(event.kind).where(event.kind.in_(["closed", STOPPED]))
     return connection.execute(ends.order_by(event.id.desc()).limit(1)).scalar() == STOPPED

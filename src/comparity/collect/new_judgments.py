@@ -180,7 +180,7 @@ def _count_undo(row: Any) -> Counted:
 
 
 def _kinds_of_answer(row: Any, outcome: str, first: str, study: StudyDescription) -> Iterable[str]:
-    """Say what a judge did."""
+    """Describe what a judge did."""
     if row.kind == schema.ATTENTION:
         yield "passed" if study.is_expected(outcome, row.expected) else "failed"
         return

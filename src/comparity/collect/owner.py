@@ -20,7 +20,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from comparity.collect import schema
 from comparity.collect.database import inserted_id, migrate, owner_engine
-from comparity.collect.judge import new_token, token_sha256
+from comparity.collect.joined_judge import new_token, token_sha256
 from comparity.collect.participation import SURVEYED, add_token, enrol
 from comparity.collect.study import StudyDescription
 from comparity.errors import NoSuchJudgeError, OptionError
@@ -91,7 +91,7 @@ def select_password(connection: sa.Connection) -> str | None:
 
 
 def has_password(connection: sa.Connection) -> bool:
-    """Say whether there is a password, and so a dashboard."""
+    """Return whether there is a password, and so a dashboard."""
     return select_password(connection) is not None
 
 
@@ -123,7 +123,7 @@ def begin_session(connection: sa.Connection, now: float) -> str:
 
 
 def is_session(connection: sa.Connection, token: str, now: float) -> bool:
-    """Say whether a token is that of a session that has not ended."""
+    """Return whether a token is that of a session that has not ended."""
     known = sa.select(schema.SESSION.c.sha256).where(
         schema.SESSION.c.sha256 == token_sha256(token),
         schema.SESSION.c.created_at <= now,

@@ -15,7 +15,7 @@ from comparity.collect.safety import ITEM_POLICY
 from comparity.collect.visits import Page, Visit
 
 if TYPE_CHECKING:
-    from comparity.collect.judge import Assignment, Judge, Outcome, Receipt
+    from comparity.collect.joined_judge import Assignment, Judge, Outcome, Receipt
 
 # What the script may report of a judge's attention.
 EVENTS = frozenset({"page shown", "focus lost", "focus gained", "offline", "online"})
@@ -140,7 +140,7 @@ def answer_checks(visit: Visit) -> Response:
 
 
 def passes_checks(visit: Visit) -> bool | None:
-    """Say whether all answers about the task are right; None where one is missing."""
+    """Return whether all answers about the task are right; None where one is missing."""
     checks = visit.store.study.checks
     given = [visit.form.get(f"check-{place}", "") for place in range(len(checks))]
     if "" in given:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from comparity.collect.judge import Task
+from comparity.collect.joined_judge import Task
 from comparity.collect.study import HIGH, LOW, StudyDescription
 from comparity.pairs.choose import choose_pairs
 

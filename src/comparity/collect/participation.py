@@ -13,7 +13,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from comparity.collect.database import inserted_id
-from comparity.collect.judge import (
+from comparity.collect.joined_judge import (
     Assignment,
     ItemView,
     Judge,
@@ -254,7 +254,7 @@ def give_out(
 
 
 def _has_done_enough(row: Any, study: StudyDescription) -> bool:
-    """Say whether a judge has done at least half of what is asked of everyone.
+    """Return whether a judge has done at least half of what is asked of everyone.
 
     Whoever took over the end of somebody's booklet has not, and goes on with another one.
     """

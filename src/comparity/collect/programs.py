@@ -23,7 +23,7 @@ from comparity.collect.visits import Page, Visit
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from comparity.collect.judge import Assignment, ItemView
+    from comparity.collect.joined_judge import Assignment, ItemView
 
 START = "/api/"
 """How the addresses of calls begin."""
@@ -32,7 +32,7 @@ WORKING = frozenset({"practice", "judging", "break"})
 
 
 def tell_study(visit: Visit) -> Response:
-    """Tell what a judge reads before the first pair, and what can be answered."""
+    """Return what a judge reads before the first pair, and the possible answers."""
     study = visit.store.study
     checks = [{"question": one.question, "answers": list(one.answers)} for one in study.checks]
     task = visit.known_judge.task
@@ -42,12 +42,12 @@ def tell_study(visit: Visit) -> Response:
 
 
 def tell_progress(visit: Visit) -> Response:
-    """Tell how far the judge is."""
+    """Return how far the judge is."""
     return visit.tell(progress_of(visit.known_judge))
 
 
 def tell_next(visit: Visit) -> Response:
-    """Tell the pair that is to be judged, the same until it is, or that there is none."""
+    """Return the pair to be judged, the same one until it is judged; or that there is none."""
     judge = visit.known_judge
     assignment = None
     if judge.state in WORKING:

@@ -1,4 +1,4 @@
-"""What is told of a study: how far it is, and what was exported."""
+"""Reports of a study: how far it is, and what was exported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class JudgeStatus:
 
     @property
     def side_p_value(self) -> float:
-        """Exact p value of so many left answers if the judge did not care for sides."""
+        """Exact two-sided p value of the left answers, if both sides are equally likely."""
         from scipy.special import bdtr
 
         # Both sides are equally likely, so that either tail holds as much.
@@ -121,7 +121,7 @@ class StudyStatus(Result):
         return frame_of_rows(rows, backend)
 
     def section(self) -> Section:
-        """Return what is told of the study."""
+        """Return the study as a section of a report."""
         return Section(
             headline=f"{count(self.judged)} of {several(self.planned, 'judgment')} collected",
             sentences=tuple(self._sentences()),
@@ -222,7 +222,7 @@ class StudyExport(Result):
         return frame_of_rows(rows, backend)
 
     def section(self) -> Section:
-        """Return what is told of the export."""
+        """Return the export as a section of a report."""
         return Section(
             headline=f"{several(self.n_judgments, 'judgment')} exported to {clip(self.folder)}",
             sentences=tuple(self._sentences()),

@@ -244,7 +244,7 @@ class MovingWindows:
             return True
 
     def test(self, limit: RateLimitItem, *sender: str) -> bool:
-        """Say whether another request would be within the limit."""
+        """Return whether another request would be within the limit."""
         with self._lock:
             return len(self._recent(limit, sender)[0]) < limit.amount
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from comparity.collect import schema
 from comparity.collect.database import inserted_id
-from comparity.collect.judge import Picture, Task, new_public_id
+from comparity.collect.joined_judge import Picture, Task, new_public_id
 from comparity.collect.pairing import (
     PlannedPair,
     draw_booklets,

@@ -297,7 +297,7 @@ def assess_export(folder: Path, store: Store) -> Assessment:
 
 
 def _assessment(panel: RankedPanel, judged: Judgments, audit: Audit | None) -> Assessment:
-    """Put together what is told of each judge."""
+    """Put together the assessment of each judge."""
     from comparity.ranking.reliability import infit
     from comparity.ranking.result import BiasedRanking
     from comparity.ranking.simple_models import bradley_terry

@@ -23,7 +23,7 @@ from comparity.collect.database import (
     owner_engine,
     select_version,
 )
-from comparity.collect.judge import Assignment, Judge, Outcome, Picture, Receipt
+from comparity.collect.joined_judge import Assignment, Judge, Outcome, Picture, Receipt
 from comparity.collect.schema import VERSION
 from comparity.collect.setup import Items
 from comparity.collect.study import StudyDescription
@@ -354,7 +354,7 @@ class Store:
         return self._own(partial(owner.begin_session, now=now))
 
     def is_logged_in(self, token: str, *, now: float) -> bool:
-        """Say whether a token is that of a session that has not ended."""
+        """Return whether a token is that of a session that has not ended."""
         return self.look(partial(owner.is_session, token=token, now=now))
 
     def log_out(self, token: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from comparity.collect.judge import Task
+from comparity.collect.joined_judge import Task
 from comparity.collect.options import CollectOptions
 from comparity.collect.rendering import choose_words
 from comparity.errors import FileAccessError, StudyError
@@ -152,7 +152,7 @@ class StudyDescription:
         return own or self.options.each
 
     def is_expected(self, outcome: str, expected: str) -> bool:
-        """Say whether an answer is the known one: a side, or a rating in the right half."""
+        """Return whether an answer is the known one: a side, or a rating in the right half."""
         if expected not in (HIGH, LOW):
             return outcome == expected
         middle = (self.options.scale + 1) / 2

@@ -37,7 +37,7 @@ from comparity.errors import (
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from comparity.collect.judge import Judge
+    from comparity.collect.joined_judge import Judge
     from comparity.collect.store import Store
     from comparity.collect.study import StudyDescription
 

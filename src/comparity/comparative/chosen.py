@@ -47,7 +47,7 @@ from comparity.results.audit import Audit
 from comparity.results.result import EXIT_STATUS
 from comparity.tables.frames import text_of
 from comparity.tables.outcomes import CHOSEN
-from comparity.tables.values import numbers, qualified
+from comparity.tables.values import numbers, prefix_attribute
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -72,14 +72,14 @@ class ChosenJudgments:
     weights: NDArray[np.float64]
     several: bool
 
-    def sharing(self, score_ties: str) -> Sharing:
+    def sharing_moments(self, score_ties: str) -> Sharing:
         """Return the moments of weighted judgments."""
         judged = self.pairs.n_evaluators >= FEWEST_EVALUATORS
         return weighted_sharing(self.pairs, self.weights, score_ties=score_ties, evaluators=judged)
 
     def family(self, options: ComparativeOptions) -> TestedFamily:
         """Test every hypothesis."""
-        counts, sharing = self.pairs.shared_counts(), self.sharing(options.score_ties)
+        counts, sharing = self.pairs.shared_counts(), self.sharing_moments(options.score_ties)
         trials = self.pairs.trials * self.weights
         residuals = item_residuals(self.pairs, trials, options.score_ties)
 
@@ -98,15 +98,15 @@ class ChosenJudgments:
 
         family = family_of(counts.groups, options)
         tested = TestedFamily.of(family, sharing, compare)
-        return tested.called(self.name, several=self.several)
+        return tested.name_hypotheses(self.name, several=self.several)
 
     def rates(self, score_ties: str) -> list[RateEstimate]:
         """Return the weighted agreement in every cell."""
-        counts, sharing = self.pairs.fresh_counts(), self.sharing(score_ties)
+        counts, sharing = self.pairs.fresh_counts(), self.sharing_moments(score_ties)
         return [
             RateEstimate(
                 name="agreement",
-                of=qualified(self.name, str(cell), several=self.several),
+                of=prefix_attribute(self.name, str(cell), several=self.several),
                 rate=float(sharing.hits[code] / sharing.trials[code]),
                 trials=counts[cell].trials,
                 score_ties=counts[cell].ties,
@@ -155,9 +155,9 @@ def audit_chosen(
         further_gaps=further,
         rates=tuple(rate for one in judged for rate in one.rates(options.score_ties)),
         joint_tests=tuple(
-            replace(joint, null=qualified(one.name, joint.null, several=one.several))
+            replace(joint, null=prefix_attribute(one.name, joint.null, several=one.several))
             for one in judged
-            for joint in equal_cells(one.sharing(options.score_ties))
+            for joint in equal_cells(one.sharing_moments(options.score_ties))
         ),
         ties=replace(raw.ties, change_finding=_ties_change(judged, raw, options, finding)),
         notes=(*raw.notes, note),
@@ -167,7 +167,7 @@ def audit_chosen(
 def _ties_change(
     judged: Sequence[ChosenJudgments], raw: Audit, options: ComparativeOptions, finding: str
 ) -> bool:
-    """Say whether scoring ties the other way would change the finding."""
+    """Return whether scoring ties the other way would change the finding."""
     if not raw.ties.scores:
         return False
     other = replace(options, score_ties="half" if options.score_ties == "disagree" else "disagree")

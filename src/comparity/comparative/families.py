@@ -36,7 +36,7 @@ from comparity.inference.gap_tests import GapTest
 from comparity.inference.item_permutation import check_by_permutation
 from comparity.results.audit import JudgedGap
 from comparity.results.judging import judge, overall_finding
-from comparity.tables.values import qualified
+from comparity.tables.values import prefix_attribute
 
 MOST_GROUPS = 12
 """All pairs of cells of so many groups are 10,296 tests, some seconds of work."""
@@ -70,7 +70,7 @@ def compare_counts(
         guarded = options.method != "dyadic"
         tests = compare_shared(counts, contrasts, score_ties=score_ties, guarded=guarded)
     elif options.anytime:
-        sharing = counts.sharing(score_ties)
+        sharing = counts.sharing_moments(score_ties)
         tests = [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
     elif options.rule == "paper" and score_ties == "disagree":
         tests = compare_fresh_wald(counts, contrasts)
@@ -227,12 +227,15 @@ class TestedFamily:
         order = np.argsort(-gaps, kind="stable")
         return cls([tests[place] for place in order], [], factor[order], True)
 
-    def called(self, attribute: str, *, several: bool) -> TestedFamily:
+    def name_hypotheses(self, attribute: str, *, several: bool) -> TestedFamily:
         """Return the same with the attribute in every hypothesis, where there are several."""
         if not several:
             return self
         tests, further = (
-            [replace(one, null=qualified(attribute, one.null, several=several)) for one in gaps]
+            [
+                replace(one, null=prefix_attribute(attribute, one.null, several=several))
+                for one in gaps
+            ]
             for gaps in (self.tests, self.further)
         )
         return replace(self, tests=tests, further=further)

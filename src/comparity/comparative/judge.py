@@ -33,7 +33,7 @@ from comparity.results.audit import Audit, JudgedGap, Ties
 from comparity.results.judging import cluster_notes
 from comparity.results.options import provenance
 from comparity.results.result import EXIT_STATUS
-from comparity.tables.values import check_groups, qualified
+from comparity.tables.values import check_groups, prefix_attribute
 
 Counts = PairCounts | SharedPairCounts
 
@@ -102,12 +102,12 @@ def _raw_audit(
         if any(one.correlated for one in families) and not options.anytime
         else "Holm",
         rates=tuple(
-            replace(rate, of=qualified(attribute, rate.of, several=several))
+            replace(rate, of=prefix_attribute(attribute, rate.of, several=several))
             for attribute, one in used.items()
             for rate in agreement_rates(one, score_ties=options.score_ties)
         ),
         joint_tests=tuple(
-            replace(joint, null=qualified(attribute, joint.null, several=several))
+            replace(joint, null=prefix_attribute(attribute, joint.null, several=several))
             for attribute, one in used.items()
             for joint in all_cells_equal(one, score_ties=options.score_ties)
         ),
@@ -201,7 +201,7 @@ def _judge(
             pairs=listed.get(attribute),
         )
         tested = TestedFamily.of(family, moments, compare)
-        families.append(tested.called(attribute, several=several))
+        families.append(tested.name_hypotheses(attribute, several=several))
     sizes = {"n": size.judgments, "n_items": size.items}
     return judge_families(families, options, **sizes, advises=advises)
 
@@ -220,13 +220,13 @@ def _ties(
     return Ties(
         judgments=first.n_judgment_ties,
         judgments_by_groups={
-            qualified(attribute, f"{a} = {b}", several=several): n
+            prefix_attribute(attribute, f"{a} = {b}", several=several): n
             for attribute, one in counts.items()
             for (a, b), n in one.judgment_ties.items()
         },
         scores=tied_scores,
         scores_by_cell={
-            qualified(attribute, str(cell), several=several): tally.ties
+            prefix_attribute(attribute, str(cell), several=several): tally.ties
             for attribute, one in counts.items()
             for cell, tally in one.items()
         },
@@ -277,7 +277,7 @@ def _clusters(counts: Counts) -> dict[str, int]:
 
 
 def _has_few_evaluators(counts: SharedPairCounts) -> bool:
-    """Say whether evaluators are unknown, or too few to stand for others."""
+    """Return whether evaluators are unknown, or too few to stand for others."""
     return counts.n_evaluators < FEWEST_EVALUATORS
 
 
@@ -355,7 +355,7 @@ def _evaluator_notes(counts: Counts, known: bool) -> list[str]:
 
 
 def _camps_note(n_evaluators: int) -> str:
-    """Say what few evaluators cannot rule out.
+    """Note what cannot be ruled out with few evaluators.
 
     All of them are of one of two camps of equal size with probability ``2 ** (1 - n)``; measured
     were 0.24, 0.13 and 0.06 false alarms with 3, 4 and 5 evaluators (4,000 repetitions).

@@ -48,7 +48,7 @@ from comparity.inference.joint import equal_cells
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import EXIT_STATUS
 from comparity.tables.frames import text_of
-from comparity.tables.values import qualified
+from comparity.tables.values import prefix_attribute
 
 
 def n_levels(judged: Mapping[str, JudgedPairs], name: str) -> int:
@@ -87,29 +87,33 @@ class _Weighted:
         return reference_distributions(self.pairs, self.weights)
 
     @property
-    def rounded(self) -> bool:
+    def has_spline_weights(self) -> bool:
         """Whether groups may have references on different grids; counted shares have one."""
         return self.overlap.kind == "spline" and bool((self.weights > 0).any())
 
-    def expected(self, score_ties: str) -> ExpectedRates:
+    def expected_rates(self, score_ties: str) -> ExpectedRates:
         return expected_agreement(self.pairs, self.weights, score_ties=score_ties)
 
-    def sharing(self, score_ties: str) -> Sharing:
+    def sharing_moments(self, score_ties: str) -> Sharing:
         sharing = weighted_sharing(
             self.pairs,
             self.weights,
             score_ties=score_ties,
             evaluators=len(self.pairs.evaluators) >= FEWEST_EVALUATORS,
         )
-        return self.expected(score_ties).even_out(sharing) if self.rounded else sharing
+        return (
+            self.expected_rates(score_ties).even_out(sharing)
+            if self.has_spline_weights
+            else sharing
+        )
 
     def family(self, sharing: Sharing, options: ComparativeOptions) -> TestedFamily:
         """Test every hypothesis."""
         asked = family_of(self.counts.groups, options)
-        expected = self.expected(options.score_ties) if self.rounded else None
+        expected = self.expected_rates(options.score_ties) if self.has_spline_weights else None
         compare = partial(self.tests, sharing, expected, options)
         tested = TestedFamily.of(asked, sharing, compare)
-        return tested.called(self.name, several=self.several)
+        return tested.name_hypotheses(self.name, several=self.several)
 
     def tests(
         self,
@@ -123,7 +127,7 @@ class _Weighted:
         for contrast in contrasts:
             test = compare_cells(sharing, *contrast, null=contrast.null)
             test = self.with_size(test, contrast)
-            reason = self.overlap.scarcity if self.rounded else self.overlap.reason
+            reason = self.overlap.scarcity if self.has_spline_weights else self.overlap.reason
             reason = reason or self.reason_against(sharing, contrast.cells)
             if expected is not None and not reason:
                 codes = [sharing.cells.index(cell) for cell in contrast.cells]
@@ -159,7 +163,9 @@ class _Weighted:
         items = dict(zip(sharing.cells, sharing.effective_items.tolist(), strict=True))
         for pair in combinations(cells, 2):
             scarcer = min(items.get(cell, 0.0) for cell in pair)
-            if reason := self.distributions.between(pair, scarcer, rounding=self.rounded).reason:
+            if reason := self.distributions.between(
+                pair, scarcer, rounding=self.has_spline_weights
+            ).reason:
                 return reason
         return ""
 
@@ -167,7 +173,7 @@ class _Weighted:
         return [
             RateEstimate(
                 name="agreement",
-                of=self.called(str(cell)),
+                of=self.prefix_name(str(cell)),
                 rate=float(sharing.hits[code] / sharing.trials[code]),
                 trials=self.counts[cell].trials,
                 score_ties=self.counts[cell].ties,
@@ -177,8 +183,8 @@ class _Weighted:
             if sharing.trials[code] > 0
         ]
 
-    def called(self, what: str) -> str:
-        return qualified(self.name, what, several=self.several)
+    def prefix_name(self, what: str) -> str:
+        return prefix_attribute(self.name, what, several=self.several)
 
 
 def standardised_audit(
@@ -196,13 +202,13 @@ def standardised_audit(
     """
     several = len(judged) > 1
     weighted = [_Weighted(name, one, several) for name, one in judged.items()]
-    shared = [(one, one.sharing(options.score_ties)) for one in weighted]
+    shared = [(one, one.sharing_moments(options.score_ties)) for one in weighted]
     tests, further, finding = _judge(shared, raw, options)
     changes = False
     if raw.ties.scores:
         other: Literal["half", "disagree"]
         other = "half" if options.score_ties == "disagree" else "disagree"
-        otherwise = [(one, one.sharing(other)) for one in weighted]
+        otherwise = [(one, one.sharing_moments(other)) for one in weighted]
         changes = _judge(otherwise, raw, replace(options, score_ties=other))[2] != finding
     return replace(
         raw,
@@ -213,7 +219,7 @@ def standardised_audit(
         further_gaps=further,
         rates=tuple(rate for one, sharing in shared for rate in one.rates(sharing)),
         joint_tests=tuple(
-            replace(joint, null=one.called(joint.null))
+            replace(joint, null=one.prefix_name(joint.null))
             for one, sharing in shared
             for joint in equal_cells(sharing)
         ),

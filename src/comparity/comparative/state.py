@@ -49,7 +49,7 @@ MARK = 0x636F6D70
 PAGE = 1024
 """Bytes of a page: new judgments are all over the file, and each rewrites whole pages."""
 
-PATIENCE = 120.0
+SECONDS_TO_WAIT_FOR_WRITER = 120.0
 """Seconds to wait for another writer."""
 
 MOST_LOOKS, MOST_REPLAYED, MOST_SHOWN = 8, 20_000, 400
@@ -308,7 +308,7 @@ def add_judgments(
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a state for one update, which happens as a whole or not at all."""
     try:
-        state = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        state = sqlite3.connect(path, timeout=SECONDS_TO_WAIT_FOR_WRITER, isolation_level=None)
     except sqlite3.Error as error:
         raise StateFileError(str(path), str(error)) from error
     try:

@@ -163,7 +163,7 @@ def _evaluator_codes(state: sqlite3.Connection, names: NDArray[Any]) -> Codes:
 
 
 def _mark_new_ids(state: sqlite3.Connection, ids: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say of which ids the state knows nothing, each for the first time, and remember them.
+    """Return which ids are new to the state, each the first time it occurs, and add them to it.
 
     Of a million ids two have the same 64 bits of a hash with probability 3e-8.
     """

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.comparative.state_rows import ITEM_BITS, LOW_FIRST, LOW_TIED, CodedJudgments
-from comparity.counts.ledger import Attribute, attributes_of, compared
+from comparity.counts.ledger import Attribute, attributes_of, compare_values
 from comparity.counts.running_moments import (
     MATRICES,
     MOST_KINDS,
@@ -242,7 +242,7 @@ def _most_uses(state: sqlite3.Connection) -> int:
 def _kinds(moments: RunningMoments, items: CodedItems, better: Codes, worse: Codes) -> Codes:
     """Return the kinds of judged pairs."""
     first, second = items.places(better), items.places(worse)
-    order = compared(items.score, first, second) + 1
+    order = compare_values(items.score, first, second) + 1
     return moments.code_kinds(items.profile[first], items.profile[second], order)
 
 

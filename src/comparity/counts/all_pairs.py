@@ -37,7 +37,7 @@ from comparity.counts.kernels.moments import (
 )
 from comparity.counts.pairs import TIE_VALUE, Cell, Sharing, evenness
 
-MANY = 10**5
+ITEMS_TO_SHARE_MEANS = 10**5
 """From so many items on, items with nearly the same placement share their mean."""
 
 
@@ -179,10 +179,10 @@ def all_pairs(
     are second moments of fewer than 100,000 items: O(N log N + N K^2) time and O(N K) memory for N
     items of K groups.
 
-    From 100,000 items on (:data:`MANY`) items with nearly the same label and score share their
-    placement: O(N log N) time and O(N) memory. Standard errors of rates and of their differences
-    are then within 0.5 %, and much nearer where labels have few levels; where a coarser table shows
-    that they would not be, as happens where most pairs agree, they are exact after all.
+    From 100,000 items on (:data:`ITEMS_TO_SHARE_MEANS`) items with nearly the same label and score
+    share their placement: O(N log N) time and O(N) memory. Standard errors of rates and of their
+    differences are then within 0.5 %, and much nearer where labels have few levels; where a coarser
+    table shows that they would not be, as happens where most pairs agree, they are exact after all.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def cell_counts(y: Floats, f: Floats, group: Codes, n_groups: int) -> tuple[Code
 
 def _products(line: Line, trials: Floats, hits: Floats, tie: float) -> Floats:
     """Return sums of products of placements, from a table where there are many items."""
-    if len(line.level) < MANY:
+    if len(line.level) < ITEMS_TO_SHARE_MEANS:
         return placement_products(line, tie)
     found = binned_products(fill_grid(line), trials, hits, tie)
     return placement_products(line, tie) if found is None else found
@@ -270,7 +270,7 @@ def merge_cells(sharing: Sharing, parts: Mapping[Cell, Sequence[Cell]]) -> Shari
     >>> from comparity.counts.pairs import Tally
     >>> counts = PairCounts({Cell("a", "a"): Tally(8, 10), Cell("a", "b"): Tally(3, 6)})
     >>> row = Cell("a", ANY)
-    >>> rows = merge_cells(counts.sharing(), {row: [Cell("a", "a"), Cell("a", "b")]})
+    >>> rows = merge_cells(counts.sharing_moments(), {row: [Cell("a", "a"), Cell("a", "b")]})
     >>> print(rows.cells[0], rows.trials, rows.hits)
     a > * [16.] [11.]
     """

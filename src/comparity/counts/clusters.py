@@ -68,7 +68,7 @@ class Clustering(NamedTuple):
         return Clustering(self.codes[rows], self.names)
 
     def repeats(self, trials: Codes) -> bool:
-        """Say whether any cluster holds more than one trial."""
+        """Return whether any cluster holds more than one trial."""
         return bool((np.bincount(self.codes, trials) > 1).any())
 
     @property
@@ -224,7 +224,7 @@ class ClusterMoments:
             by_item = by_item + _sign(several) * self.within[several]
         return sum((self._only(kind, kinds[:place]) for place, kind in enumerate(kinds)), by_item)
 
-    def touching(self, kinds: Sequence[str]) -> Floats:
+    def sum_touching(self, kinds: Sequence[str]) -> Floats:
         """Return the same with judgments that share twice counted twice: never negative."""
         return sum((self.same[frozenset([kind])] for kind in kinds), self.items)
 
@@ -350,7 +350,7 @@ def cluster_products(
 
 
 def _find_codes(known: Codes, codes: Codes) -> tuple[NDArray[np.bool_], Codes]:
-    """Say which codes are among known ones, which are sorted, and where these are there."""
+    """Return which codes are among known ones, which are sorted, and where these are there."""
     # Few share their lowest bits with a known one, and only they are looked for.
     lowest = 2 ** len(codes).bit_length() - 1
     marked = np.zeros(lowest + 1, dtype=bool)

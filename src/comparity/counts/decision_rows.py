@@ -151,7 +151,7 @@ def count_confusions(rows: DecisionRows, positive: object = None) -> dict[str, D
 def find_positives(
     rows: DecisionRows, positive: object = None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which labels and which decisions are positive; gaps and other values are errors."""
+    """Return which labels and which decisions are positive; gaps and other values are errors."""
     (label_codes, label_values), (codes, values) = rows.factorise()
     if rows.is_cut:
         true_labels, _ = positives(label_values, [], names=rows.names, positive=positive)
@@ -341,6 +341,6 @@ def truths(
     names: tuple[str, str],
     positive: object = None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which labels and which predictions are positive; gaps and other values are errors."""
+    """Return which labels and which predictions are positive; gaps and other values are errors."""
     rows = DecisionRows(labels=labels, predictions=predictions, names=names, groups={})
     return find_positives(rows, positive)

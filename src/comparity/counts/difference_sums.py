@@ -111,7 +111,7 @@ class DecisionSums(Decisions):
         return self.size
 
     def range_of(self, rater: int) -> DecisionRange:
-        """Say what a decision maker used of the scale."""
+        """Return the part of the scale that a decision maker used."""
         return self.ranges[rater]
 
     def differences(self, first: int, second: int, attribute: str) -> SummedDifferences:
@@ -174,7 +174,7 @@ def sum_decisions(
 
 
 def _is_large(table: Table) -> bool:
-    """Say whether so many rows are distinct that they had better stay; the first of them tell."""
+    """Return whether too many rows are distinct to be collected, judged by the first ones."""
     if not stays_on_engine(table.frame):
         return False
     return n_rows(table.frame.head(2 * MOST_DISTINCT).unique()) > MOST_DISTINCT

@@ -264,5 +264,5 @@ def decimals_below(largest: float, *, single: bool) -> int:
 
 
 def _is_exact(column: Floats) -> bool:
-    """Say whether these are whole numbers, halves, quarters and the like, as differences are."""
+    """Return whether these are whole numbers, halves, quarters and the like, as differences are."""
     return np.array_equal(column * EXACT, np.rint(column * EXACT))

@@ -282,7 +282,7 @@ def _count_joined(
 
 
 def _is_summed(comparisons: nw.LazyFrame[Any], asked: Asked) -> bool:
-    """Say whether comparisons are many, and all that is asked of them are sums."""
+    """Return whether comparisons are many, and all that is asked of them are sums."""
     if asked.continuous or asked.clusters or "reference" in asked.numbers:
         return False
     return stays_on_engine(comparisons) and n_rows(comparisons) > MOST_COLLECTED

@@ -196,7 +196,7 @@ class Ledger:
     is_distinct: bool = False
 
     def repeats(self, n_items: int) -> bool:
-        """Say whether an item, an evaluator or a cluster occurs in two judgments."""
+        """Return whether an item, an evaluator or a cluster occurs in two judgments."""
         uses = np.bincount(self.better, self.trials, n_items)
         uses += np.bincount(self.worse, self.trials, n_items)
         if (uses > 1).any():
@@ -259,7 +259,7 @@ class Attribute:
     def cells(self, better: Codes, worse: Codes) -> tuple[Codes, tuple[Cell, ...]]:
         """Return the cell of each pair as a code into the cells that occur."""
         if self.values is not None:
-            return compared(self.values, better, worse) + 1, LARGER_SMALLER_EQUAL
+            return compare_values(self.values, better, worse) + 1, LARGER_SMALLER_EQUAL
         assert self.codes is not None
         return compact_cells(self.codes[better], self.codes[worse], self.names)
 
@@ -272,7 +272,7 @@ class Attribute:
         return names + b"\0\0" + self.codes.tobytes()
 
 
-def compared(values: NDArray[np.float64], better: Codes, worse: Codes) -> Codes:
+def compare_values(values: NDArray[np.float64], better: Codes, worse: Codes) -> Codes:
     """Return 1, 0 or -1 as the better item's value is larger, equal or smaller."""
     first, second = values[better], values[worse]
     # Not the sign of a difference, which overflows where values are huge.
@@ -342,7 +342,7 @@ def count_ledger(
     digest.update((scores + 0.0).tobytes())
     if reference is not None:
         digest.update((reference + 0.0).tobytes())
-    order = compared(scores, ledger.better, ledger.worse).astype(np.int8)
+    order = compare_values(scores, ledger.better, ledger.worse).astype(np.int8)
     counts: dict[str, PairCounts | JudgedPairs] = {}
     for name, attribute in attributes.items():
         cell, cells = attribute.cells(ledger.better, ledger.worse)

@@ -33,7 +33,7 @@ SPARE = 8
 # Squared distances that differ by no larger a share are equal.
 TIED = 1e-9
 # Distances worked out at a time, and how many there must be for the compiled kernel to pay.
-BLOCK, MANY = 2**21, 10**7
+BLOCK, NUMBERS_TO_COMPILE = 2**21, 10**7
 
 
 def count_neighbours(
@@ -170,7 +170,7 @@ def _dependent_square(nearest: Codes, deviation: Floats, rng: np.random.Generato
 
 def _exact(features: Floats, rows: Codes, k: int) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the k nearest items of some items among all, and whether the last place was tied."""
-    compiled = len(rows) * len(features) > MANY
+    compiled = len(rows) * len(features) > NUMBERS_TO_COMPILE
     height = max(1, BLOCK // len(features))
     single, double = _columns(features.astype(np.float32)), _columns(features)
     places: Codes = np.empty((len(rows), k + 1), dtype=np.int64)
@@ -215,7 +215,7 @@ def _refine_nearest(
 
 
 def _is_blurred(own: Floats, squares: Floats) -> NDArray[np.bool_]:
-    """Say of items whether products in double precision are too coarse for distances this small."""
+    """Return which items are too close together for distances from double-precision products."""
     size = (own**2).sum(axis=1)
     rounding = np.finfo(np.float64).eps * (own.shape[1] + 4)
     blurred: NDArray[np.bool_] = rounding * (5 * size + 4 * squares) > TIED * squares

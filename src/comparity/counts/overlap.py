@@ -202,7 +202,7 @@ def _describe(
     weights: Floats,
     kind: str,
 ) -> Overlap:
-    """Say what weights by label and group leave of the items."""
+    """Return the overlap that weights by label and group leave."""
     sizes = _effective_sizes(table, counts, squares)
     imbalance = _imbalance(table * counts)
     limit = LARGEST_IMBALANCE + 1 / math.sqrt(max(sizes.min(), 1.0))
@@ -217,7 +217,7 @@ def _describe(
 
 
 def _reason(groups: Sequence[str], sizes: Floats, imbalance: float, limit: float) -> str:
-    """Say why nothing should be concluded from weights, or nothing."""
+    """Return why nothing should be concluded from weights, or nothing."""
     scarce = int(np.argmin(sizes))
     if sizes[scarce] < FEWEST_EFFECTIVE_ITEMS:
         return (

@@ -210,7 +210,7 @@ class ExpectedRates:
         return math.sqrt(variance + (np.ptp(change) / 3 if held else 0.0) ** 2)
 
     def reason_against(self, standard_error: float, cells: Sequence[int] = ()) -> str:
-        """Say why a gap with this standard error is not trusted; nothing where it is."""
+        """Return why a gap with this standard error is not trusted; nothing where it is."""
         doubt, limit = self.doubt(cells), LARGEST_DOUBT * standard_error
         if not doubt > limit:
             return ""
@@ -368,7 +368,7 @@ class _Levels:
         self.starts = np.flatnonzero(self._begins(self.sizes))
 
     def _begins(self, sizes: Codes) -> NDArray[np.bool_]:
-        """Say which labels begin a bin: all are about as large; a frequent label has its own."""
+        """Return which labels begin a bin: all are about as large; a frequent label has its own."""
         frequent = sizes * BINS > self.n_items
         begins: NDArray[np.bool_] = np.diff(self.first * BINS // self.n_items, prepend=-1) > 0
         begins |= frequent

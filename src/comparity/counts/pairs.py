@@ -170,7 +170,7 @@ class PairCounts(_CellTallies):
 
     __slots__ = ()
 
-    def sharing(self, score_ties: str = "disagree") -> Sharing:
+    def sharing_moments(self, score_ties: str = "disagree") -> Sharing:
         """Return the moments of judgments that share nothing."""
         cells = tuple(self)
         n, hits, own, half_hits = _single_moments(self, cells, score_ties)
@@ -260,7 +260,7 @@ class SharedPairCounts(_CellTallies):
         self.n_items, self.n_evaluators, self.most_uses = n_items, n_evaluators, most_uses
         self.n_clusters = dict(n_clusters or {})
 
-    def sharing(self, score_ties: str = "disagree", *, evaluators: bool = True) -> Sharing:
+    def sharing_moments(self, score_ties: str = "disagree", *, evaluators: bool = True) -> Sharing:
         """Return the moments of judgments that share items, clusters, and evaluators if asked."""
         moments = self.half_moments if score_ties == "half" else self.moments
         singles = _single_moments(self, self.cells, score_ties)
@@ -335,7 +335,7 @@ class Sharing:
             own=own,
             half_hits=half_hits,
             effective_items=evenness(trials, np.diag(moments.items)),
-            touching=moments.touching(kinds),
+            touching=moments.sum_touching(kinds),
             n_clusters=min((moments.sizes[kind] for kind in kinds), default=0),
             few=moments.few(kinds),
         )

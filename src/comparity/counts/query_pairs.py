@@ -35,7 +35,7 @@ from comparity.counts.kernels.queries import (
 from comparity.counts.kernels.sorting import sort_by_code
 from comparity.counts.pairs import TIE_VALUE
 
-SMALL = 256
+MOST_COMPARED_DIRECTLY = 256
 """Largest query whose items are all compared with each other."""
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,9 @@ def query_pairs(
     columns, offsets = _by_query(y, f, group, weights, query)
     tie = TIE_VALUE[score_ties]
     sums, products = empty_sums(len(groups) ** 2)
-    n_clusters = _count_queries(columns, offsets, SMALL, len(groups), unit, tie, sums, products)
+    n_clusters = _count_queries(
+        columns, offsets, MOST_COMPARED_DIRECTLY, len(groups), unit, tie, sums, products
+    )
     parts = sums.T.copy()
     return name_sums(
         cells_of(groups),
@@ -140,7 +142,9 @@ def query_counts(
     """
     columns, offsets = _by_query(y, f, group, None, query)
     sums, products = empty_sums(n_groups**2)
-    _count_queries(columns, offsets, SMALL, n_groups, NO_UNIT, 0.0, sums, products[:0])
+    _count_queries(
+        columns, offsets, MOST_COMPARED_DIRECTLY, n_groups, NO_UNIT, 0.0, sums, products[:0]
+    )
     trials, hits, ties = sums[:, :3].T.astype(np.int64).reshape(3, n_groups, n_groups)
     return trials, hits, ties
 
@@ -235,7 +239,7 @@ def weighted_pairs(
     pairs = item_pairs(y, f, group, len(groups), weight=weight, query=query_of)
     items = _QueryItems(group[pairs.order], len(groups), query_of[pairs.order])
     if average == "queries":
-        pairs = items.averaged(pairs, query_units(len(groups), once_in))
+        pairs = items.average_by_query(pairs, query_units(len(groups), once_in))
     moments = moments_by_cell(items.placement_products(pairs, tie))
     squares = [items.by_cell(part) for part in pairs.squares]
     sums, uses, n_clusters = [items.by_cell(part) for part in pairs.better], np.diag(moments), None
@@ -272,8 +276,8 @@ class _QueryItems:
         trials, hits, ties = (part[row, other] for part in pairs.better)
         return len(held), cluster_products(cluster, cell, trials, hits + tie * ties, self.k**2)
 
-    def averaged(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
-        """Divide pairs by what all pairs of their query and unit of cells weigh together."""
+    def average_by_query(self, pairs: ItemPairs, unit: Codes) -> ItemPairs:
+        """Divide each pair's weight by the total weight of its query and unit of cells."""
         rank = np.unique(self.query, return_inverse=True)[1].astype(np.int64)[:, None]
         own, others = self.group[:, None], np.arange(self.k)[None, :]
         as_better = rank * self.k**2 + unit[own * self.k + others]

@@ -127,7 +127,7 @@ def _keys(table: Table, asked: Asked) -> dict[str, nw.Expr]:
 
 
 def _is_broken(keys: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> bool:
-    """Say whether any of the few distinct rows cannot be counted."""
+    """Return whether any of the few distinct rows cannot be counted."""
     numeric = [name for name in keys if not name.startswith(SIDES)]
     return bool(
         (found["usable"] != found["n"]).any()

@@ -125,7 +125,7 @@ def data_folder(folder: str | Path | None = None) -> Path:
 
 
 def is_here(entry: Dataset, folder: str | Path | None = None) -> bool:
-    """Say whether the data folder has the files of a data set, whatever is in them."""
+    """Return whether the data folder has the files of a data set, whatever is in them."""
     # A folder that cannot be looked into, or whose name is too long, has no files for us.
     found = [os.path.isfile(data_folder(folder) / one.path) for one in entry.files]
     return any(found) if entry.any_file else all(found)

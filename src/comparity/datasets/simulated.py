@@ -179,12 +179,12 @@ class Hiring:
         """
         side = _side(cell)
 
-        def preferred(d: Floats) -> Floats:
+        def share_of_judges(d: Floats) -> Floats:
             odds = d[:, None] - self.leans * side
             shares: Floats = (1 / (1 + np.exp(-odds))).mean(axis=1)
             return shares
 
-        return self._agreement(weights, side, preferred, -REACH)
+        return self._agreement(weights, side, share_of_judges, -REACH)
 
     def agreement_with_quality(self, weights: Sequence[float], cell: Cell) -> float:
         """Return how often weights of features order a pair as quality does, in one cell."""
@@ -315,7 +315,7 @@ def population(direction: Floats, shares: tuple[float, ...] = TWO) -> tuple[Floa
     return matrix, float(np.outer(shares, shares).ravel() @ matrix.ravel())
 
 
-def mixed(
+def mix_populations(
     scores: Floats, probabilities: Floats, shares: tuple[float, ...] = TWO
 ) -> tuple[Floats, float]:
     """Return the mean of both over a mixture of linear scores, one to a row."""

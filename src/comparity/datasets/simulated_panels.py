@@ -93,7 +93,7 @@ class SimulatedPanel:
 
     @property
     def membership(self) -> Floats:
-        """Say which items each bias is for: 0 or 1, (items, columns)."""
+        """Return which items each bias is for: 0 or 1, (items, columns)."""
         return _membership(self.groups, self.bias_names)
 
     def margins(self, first: Ints, second: Ints, evaluators: Ints) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,16 @@ Floats = NDArray[np.float64]
 COMPARED = 30
 POWER = 0.8
 # What a binary quality would have to be judged by for a model to agree in about four of five pairs.
-RATES: dict[str, Any] = {"tpr": [0.9, 0.9], "tnr": [0.9, 0.9]}
-SLACK = 0.01
+RATES = (0.9, 0.9)
+GOAL_SLACK = 0.01
 LEVEL = 0.05
+
+
+class AuditChoices(TypedDict):
+    """The choices of every audit of the demo."""
+
+    alpha: float
+    margin: float
 
 
 class Demo:
@@ -55,7 +62,7 @@ class Demo:
         self, directory: Path, *, seed: int, alpha: float, margin: float, n_items: int
     ) -> None:
         self.directory, self.seed = directory, seed
-        self.choices: dict[str, Any] = {"alpha": alpha, "margin": margin}
+        self.choices: AuditChoices = {"alpha": alpha, "margin": margin}
         self.world = Hiring()
         self.sizes = {"n_items": n_items, "n_judgments": n_items * COMPARED // 2}
         self.results: dict[str, Result] = {}
@@ -76,7 +83,8 @@ class Demo:
         """Plan the audit against the judges."""
         world = self.world
         plan = plan_comparative(
-            **RATES,
+            tpr=RATES,
+            tnr=RATES,
             shares=[0.5, 0.5],
             base_rates=[0.5, 0.5],
             groups=list(GROUPS),
@@ -152,7 +160,7 @@ class Demo:
         """Rank the applicants and say which judges lean."""
         self.panel = self._rank_panel("")
         self.results["panel"] = self.panel
-        ranking = biased(self.panel)
+        ranking = biased_ranking(self.panel)
         leans = self.world.leans[np.argsort(self.world.judge_names)]
         named = (ranking.q[:, 0] <= LEVEL)[np.argsort(ranking.evaluators)]
         right, wrong = int(named[leans > 0].sum()), int(named[leans == 0].sum())
@@ -196,7 +204,7 @@ class Demo:
         """Train on bias-adjusted scores, without and with a goal."""
         labels = self.panel.ranking.scores
         for name, goal in (("relabelled", None), ("revised", "cross-group")):
-            ranker = FairRanker(goal=goal, slack=SLACK, random_state=self.seed)
+            ranker = FairRanker(goal=goal, slack=GOAL_SLACK, random_state=self.seed)
             ranker.fit(self.now.features, labels, sensitive_features=self.now.sex)
             self.weights[name] = ranker.coef_
             self.training: Training = ranker.training_
@@ -206,7 +214,7 @@ class Demo:
             sentences=(
                 "Two models learn the bias-adjusted scores: 'relabelled' without a constraint, and "
                 "'revised' with equal agreement in pairs of a woman and a man, up to a difference "
-                f"of {SLACK:g}.",
+                f"of {GOAL_SLACK:g}.",
                 "References understate women, so better labels alone are not enough.",
             ),
             facts=(
@@ -286,7 +294,7 @@ class Demo:
         write_table(judgments, {"judge": judges, "better": better, "worse": worse})
 
 
-def biased(panel: RankedPanel) -> BiasedRanking:
+def biased_ranking(panel: RankedPanel) -> BiasedRanking:
     """Return the ranking of a panel, which knows its evaluators' biases."""
     assert isinstance(panel.ranking, BiasedRanking), "barp was asked for"
     return panel.ranking

@@ -101,7 +101,7 @@ class Story(Result):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return section(self)
 
 
@@ -199,7 +199,7 @@ def _chart(gaps: Sequence[tuple[Step, FoundGap]], margin: float) -> RowChart:
 
 
 def _crosses(null: str) -> bool:
-    """Say whether a hypothesis such as ``agree(f > m) = agree(m > f)`` is about mixed pairs."""
+    """Return whether a hypothesis such as ``agree(f > m) = agree(m > f)`` is about mixed pairs."""
     cell = null.partition(" = ")[0].removeprefix("agree(").removesuffix(")")
     better, ordered, worse = cell.partition(" > ")
     return bool(ordered) and better != worse

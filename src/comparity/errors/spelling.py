@@ -56,7 +56,7 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def is_blank(name: str) -> bool:
-    r"""Say whether nothing of a name can be seen.
+    r"""Return whether nothing of a name can be seen.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def _is_hidden(text: str, place: int) -> bool:
 
 
 def _is_needed(text: str, place: int) -> bool:
-    """Say whether a joiner or selector changes how its neighbours are drawn.
+    """Return whether a joiner or selector changes how its neighbours are drawn.
 
     Persian words and Indian conjuncts are written with joiners, and pictures of several with
     joiners and selectors.

@@ -172,7 +172,7 @@ class GateResult(Result):
         return {check.name: check.result for check in self.checks}
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.gate.section import section
 
         return section(self)
@@ -296,7 +296,7 @@ def read_baseline(path: Path, name: str) -> dict[str, float]:
 
 
 def is_no_worse(audit: Audit, gaps: Mapping[str, float]) -> bool:
-    """Say whether every gap is shown to be at most the margin larger than the baseline's."""
+    """Return whether every gap is shown to be at most the margin larger than the baseline's."""
     tests = (*audit.tests, *audit.further_gaps)
     return bool(tests) and all(
         test.pivot is not None

@@ -46,7 +46,7 @@ MOST_BYTES = 2**20
 
 
 def matches(kind: str, value: Any) -> bool:
-    """Say whether a value of a policy is what its key holds.
+    """Return whether a value of a policy is what its key holds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is told of a gate, also to continuous integration: JUnit XML, SARIF and Markdown.
+"""Gates as sections of a report, and for continuous integration: JUnit XML, SARIF, Markdown.
 
 In JUnit XML a suite is an audit; its first case is the audit as a whole, the others are its
 hypotheses, and what the policy allows to stay open is a skipped case.

@@ -303,7 +303,7 @@ def _row(one: Tally) -> list[int]:
 
 
 def _four_fifths(own: Tally, others: list[Tally], alpha: float) -> str:
-    """Say whether a ratio is at least four fifths: all tests against other groups must say so.
+    """Return whether a ratio is at least four fifths: all tests against other groups must say so.
 
     That it is below needs one of them, at a level corrected for their number.
     """

@@ -133,7 +133,7 @@ class ImpactRatios(Result):
         return replace(self, provenance={**self.provenance, **more})
 
     def section(self) -> Section:
-        """Return what is told of the ratios."""
+        """Return the ratios as a section of a report."""
         return _section(self)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -189,7 +189,7 @@ def _sentences(found: ImpactRatios) -> Iterator[str]:
 
 
 def _chance(one: ImpactGroup, level: float) -> str:
-    """Say whether chance explains that a rate is below the largest one."""
+    """Return whether chance explains that a rate is below the largest one."""
     is_shown = one.p_value < 1 - level
     told = "below 1 by more than chance explains" if is_shown else "chance may explain it"
     return f"{told} (p {p_value(one.p_value)})"

@@ -226,9 +226,9 @@ def compare_fresh(
     the score test of independent judgments takes its place.
     """
     if score_ties == "half" and any(tally.ties for tally in counts.values()):
-        sharing = counts.sharing(score_ties)
+        sharing = counts.sharing_moments(score_ties)
         return [compare_cells(sharing, *contrast, null=contrast.null) for contrast in contrasts]
-    sharing = counts.sharing()
+    sharing = counts.sharing_moments()
     return [
         compare_rates(counts[contrast.first], counts[contrast.second], null=contrast.null)
         if isinstance(contrast, CellContrast)
@@ -385,5 +385,5 @@ def agreement_rates(
 def moments_of(counts: PairCounts | SharedPairCounts, score_ties: str) -> Sharing:
     """Return the moments of judgments, with evaluators as clusters where there are enough."""
     if isinstance(counts, PairCounts):
-        return counts.sharing(score_ties)
-    return counts.sharing(score_ties, evaluators=counts.n_evaluators >= FEWEST_EVALUATORS)
+        return counts.sharing_moments(score_ties)
+    return counts.sharing_moments(score_ties, evaluators=counts.n_evaluators >= FEWEST_EVALUATORS)

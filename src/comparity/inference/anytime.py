@@ -102,7 +102,7 @@ FEWEST_ROWS = 20
 PLANNED_POWER = 0.8
 """Power of the fixed design at whose size the boundary is narrowest."""
 
-NEAR_SHARE, WIDER = 0.8, 16.0
+NEAR_SHARE, WIDER_VARIANCE = 0.8, 16.0
 """Share of the mixture that is tuned to the margin; the rest has a variance so many times as large.
 """
 
@@ -189,7 +189,9 @@ def log_e_value(z: ArrayLike, x: ArrayLike) -> Floats:
 def log_e_value_of_gaps(z: ArrayLike, x: ArrayLike) -> Floats:
     """Return the same for the mixture over gaps near the margin and over larger ones."""
     near = log_e_value(z, x) + math.log(NEAR_SHARE)
-    far = log_e_value(z, WIDER * np.asarray(x, dtype=np.float64)) + math.log(1 - NEAR_SHARE)
+    far = log_e_value(z, WIDER_VARIANCE * np.asarray(x, dtype=np.float64)) + math.log(
+        1 - NEAR_SHARE
+    )
     return np.logaddexp(near, far)
 
 
@@ -206,7 +208,7 @@ def log_e_value_of_gap(z: float, x: float) -> float:
         - math.log1p(y) / 2
         + y / (1 + y) * z * z / 2
         + float(log_ndtr(z * math.sqrt(y / (1 + y))))
-        for share, y in ((NEAR_SHARE, x), (1 - NEAR_SHARE, WIDER * x))
+        for share, y in ((NEAR_SHARE, x), (1 - NEAR_SHARE, WIDER_VARIANCE * x))
     )
     return max(near, far) + math.log1p(math.exp(-abs(near - far)))
 

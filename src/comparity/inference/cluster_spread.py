@@ -78,7 +78,7 @@ class ClusterSpread(NamedTuple):
 
 
 def lie_across(trials: Vector, contrast: Vector) -> bool:
-    """Say whether clusters hold rows of both sides of a contrast, rather than of one.
+    """Return whether clusters hold rows of both sides of a contrast, rather than of one.
 
     The shares of either side that each cluster holds overlap by half or more: wholly, if all are
     equal, not at all, if no cluster has rows of both.

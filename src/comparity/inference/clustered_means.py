@@ -172,7 +172,7 @@ def compare_clustered(
 
 
 def _reason_against(rows: ClusteredRows) -> str:
-    """Say why clusters cannot tell the variance; nothing where they can."""
+    """Return why clusters cannot tell the variance; nothing where they can."""
     for name, one in rows.clusters.items():
         if one.n < FEWEST_CLUSTERS:
             return f"only {one.n} clusters by {name}, {FEWEST_CLUSTERS} are needed"

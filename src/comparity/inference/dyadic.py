@@ -40,7 +40,7 @@ from comparity.inference.gap_tests import (
     Interval,
     Reference,
     Statistic,
-    crossing,
+    find_limit,
     untested_gap,
 )
 from comparity.inference.pivots import (
@@ -125,7 +125,7 @@ def compare_cells(
 
 
 def _reason_against(sharing: Sharing, codes: list[int], *, guarded: bool) -> str:
-    """Say why the variance of these cells cannot be estimated; nothing if it can."""
+    """Return why the variance of these cells cannot be estimated; nothing if it can."""
     scarce = min(codes, key=lambda code: float(sharing.effective_items[code]))
     found = float(sharing.effective_items[scarce])
     if found < FEWEST_ITEMS:
@@ -387,7 +387,7 @@ class CarriedGap(Statistic):
         gap = self.given.gap
         step = self.allowance + quantile * math.sqrt(self.variance_at(gap))
         low, high = (
-            crossing(lambda at: abs(self.statistic(at)) - quantile, gap, end, step)
+            find_limit(lambda at: abs(self.statistic(at)) - quantile, gap, end, step)
             for end in (-1.0, 1.0)
         )
         return Interval(low, high, level)

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from comparity.inference.gap_tests import GapTest, Interval, crossing, untested_gap
+from comparity.inference.gap_tests import GapTest, Interval, find_limit, untested_gap
 
 
 class EValueGap(ABC):
@@ -88,7 +88,7 @@ class EValueGap(ABC):
             return self.log_e(hypothesised, 1 if hypothesised < self.gap else -1) - needed
 
         step = 3 * self.standard_error
-        low, high = (crossing(excess, self.gap, end, step) for end in (-self.reach, self.reach))
+        low, high = (find_limit(excess, self.gap, end, step) for end in (-self.reach, self.reach))
         return Interval(low, high, level)
 
 

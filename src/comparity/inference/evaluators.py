@@ -92,7 +92,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from comparity.counts.pairs import ROUNDING
-from comparity.inference.gap_tests import Interval, crossing, find_root
+from comparity.inference.gap_tests import Interval, find_limit, find_root
 from comparity.inference.pivots import NOTHING, DyadicGap, Quadratic, SharedGap, value_of
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class ClusterGap:
             return beyond
 
         step = z * math.sqrt(self.variance_at(self.gap))
-        low, high = (crossing(excess, self.gap, end, step) for end in (-self.reach, self.reach))
+        low, high = (find_limit(excess, self.gap, end, step) for end in (-self.reach, self.reach))
         return Interval(low, high, level)
 
     def _tail(self, hypothesised: float) -> float:

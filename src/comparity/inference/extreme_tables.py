@@ -138,7 +138,7 @@ def _first_kept(
 def _may_exceed_between(
     tables: PlausibleTables, stairs: tuple[Stairs, Stairs], gaps: Bounds, alpha: float
 ) -> bool:
-    """Say whether a gap between two rejected ones, with these staircases, may be kept."""
+    """Return whether a gap between two rejected ones, with these staircases, may be kept."""
     (before, after), (left, right) = stairs, gaps
     either = np.maximum(before[0], after[0]), np.minimum(before[1], after[1])
     # Only tables that are not extreme at a gap can make a difference there.
@@ -149,7 +149,7 @@ def _may_exceed_between(
 
 @njit(cache=True)
 def _exceeds(tables: PlausibleTables, stairs: Stairs, gap: float, alpha: float) -> bool:
-    """Say whether some plausible rates with this gap give a staircase a probability above alpha."""
+    """Return whether plausible rates with this gap may give a staircase more than alpha."""
     return largest_probability(tables, stairs, gap, alpha) > alpha
 
 

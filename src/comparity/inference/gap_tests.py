@@ -235,7 +235,7 @@ class GapTest:
         return max(self.pivot.p_below(margin), self.pivot.p_above(-margin))
 
     def has_seen_enough(self, margin: float, alpha: float) -> bool:
-        """Say whether bad items that could fill the margin would have been met."""
+        """Return whether bad items that could fill the margin would have been met."""
         return self.share_seen(margin, alpha) >= 1
 
     def share_seen(self, margin: float, alpha: float) -> float:
@@ -333,7 +333,7 @@ class RateEstimate:
     interval: Interval
 
 
-def crossing(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
+def find_limit(excess: Callable[[float], float], inside: float, end: float, step: float) -> float:
     """Return where a function that is negative at `inside` becomes positive towards `end`.
 
     Walks in growing steps, the first of the size given; `end` if it stays negative.

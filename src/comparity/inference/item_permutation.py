@@ -105,7 +105,7 @@ TAIL = 0.02
 """Of statistics beyond this share there are too few draws; the tail of a normal distribution,
 scaled to the quantile there, stands for them."""
 
-SAME = 1e-9
+SAME_STATISTIC = 1e-9
 """Two statistics this close, relatively, are one number reached by sums in another order."""
 
 
@@ -157,15 +157,15 @@ class DrawnReference(Reference):
     def _share(self, size: float) -> float:
         if size > self.quantile(TAIL):
             return float(2 * ndtr(-size * self._scale))
-        above = len(self.sizes) - int(np.searchsorted(self.sizes, size * (1 - SAME)))
+        above = len(self.sizes) - int(np.searchsorted(self.sizes, size * (1 - SAME_STATISTIC)))
         return (1 + above) / (1 + len(self.sizes))
 
     def quantile(self, alpha: float) -> float:
         """Return the size a statistic has to exceed to be rejected at `alpha`."""
         if alpha < TAIL:
             return float(-ndtri(alpha / 2)) / self._scale
-        place = math.floor(alpha * (1 + len(self.sizes)) + SAME)
-        return float(self.sizes[max(len(self.sizes) - place, 0)]) * (1 + SAME)
+        place = math.floor(alpha * (1 + len(self.sizes)) + SAME_STATISTIC)
+        return float(self.sizes[max(len(self.sizes) - place, 0)]) * (1 + SAME_STATISTIC)
 
     @property
     def _scale(self) -> float:

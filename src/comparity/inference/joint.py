@@ -28,7 +28,7 @@ MANY_CLUSTERS = 1000
 
 # Below this ratio of the smallest to the largest eigenvalue a covariance carries no information in
 # some direction: double precision leaves nothing to divide by.
-SINGULAR = 1e-12
+LEAST_EIGENVALUE = 1e-12
 # A variance below this, in units of the squared rates, is rounding: a billion trials leave 1e-10.
 LEAST_VARIANCE = 1e-15
 
@@ -236,7 +236,7 @@ def joint_equality(
     eigenvalues = np.linalg.eigvalsh(spread)
     # Rates that cannot vary have a covariance of rounding errors, whose size theirs tells.
     rounding = LEAST_VARIANCE * float(np.abs(rates).max()) ** 2
-    if eigenvalues[0] <= max(SINGULAR * eigenvalues[-1], rounding):
+    if eigenvalues[0] <= max(LEAST_EIGENVALUE * eigenvalues[-1], rounding):
         return _no_joint_test(
             null, method, dof, "the covariance of the differences is not positive definite"
         )

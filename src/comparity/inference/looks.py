@@ -23,7 +23,7 @@ MOST_LOOKS = 100
 their number; at a hundred a p value takes a tenth of a second."""
 
 # Beyond this many standard deviations double precision cannot tell the normal tail from zero.
-FAR = 38.0
+FURTHEST_BOUNDARY = 38.0
 # Gauss-Legendre nodes for each standard deviation of one step: 6 leave an error below 1e-12.
 NODES_PER_STEP = 6
 
@@ -145,7 +145,7 @@ def _boundaries(alpha: float, look: int, planned: int) -> tuple[float, ...]:
         edge = _edge(nodes, mass, float(step))
         boundaries.append(edge / math.sqrt(k))
         if k < look:
-            nodes, mass = _carried_on(nodes, mass, min(edge, FAR * math.sqrt(k)))
+            nodes, mass = _carried_on(nodes, mass, min(edge, FURTHEST_BOUNDARY * math.sqrt(k)))
     return tuple(boundaries)
 
 

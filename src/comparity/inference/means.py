@@ -339,7 +339,7 @@ def _pivot(terms: Sequence[Term], scale: float) -> RatioPivot:
 
 
 def is_rare(one: Moments) -> bool:
-    """Say whether nearly all rows have one value, and too few have another."""
+    """Return whether nearly all rows have one value, and too few have another."""
     return 2 * one.at_mode > one.n and one.away < RARE
 
 

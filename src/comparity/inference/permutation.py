@@ -63,7 +63,7 @@ CHUNK = 2_000_000
 
 
 # Two statistics this close, relatively, are one number reached by sums in another order.
-SAME = 1e-10
+SAME_STATISTIC = 1e-10
 
 
 # More distinct values than this are joined into so many groups: for distribution functions, whose
@@ -125,7 +125,7 @@ def same_distribution(
     beyond = np.full(2, 0 if varies else permutations, dtype=np.int64)
     for tables in _deal_out(counts.counts, permutations if varies else 0, rng):
         drawn = distribution_distances(counts.values, tables.astype(np.float64))
-        beyond += (drawn >= observed * (1 - SAME)).sum(axis=0)
+        beyond += (drawn >= observed * (1 - SAME_STATISTIC)).sum(axis=0)
     p_values = (1 + beyond) / (1 + permutations)
     names = ("energy distance", "Kolmogorov-Smirnov")
     return tuple(  # type: ignore[return-value]
@@ -236,7 +236,7 @@ def independence_test(
     observed = distance_correlation(x, x_values, y, y_values)
     a, b = _centre_values(x, x_values), _centre_values(y, y_values)
     joint = _joint(x, y, a, b)
-    least = _product(joint, a, b) * (1 - SAME)
+    least = _product(joint, a, b) * (1 - SAME_STATISTIC)
     varies = min(joint.shape) > 1
     beyond = sum(
         _product(table, a, b) >= least

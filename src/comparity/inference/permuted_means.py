@@ -75,7 +75,7 @@ SEED = 20_101
 ANCHOR = 25
 """With fewer draws beyond it, a tail goes on as that of Welch's t does."""
 
-SAME = 1e-10
+SAME_STATISTIC = 1e-10
 """Two statistics this close, relatively, are one number reached by sums in another order."""
 
 FURTHEST = 1e6
@@ -239,7 +239,7 @@ class PermutedPivot(RatioPivot):
         """Return the share of dealings with a statistic as far on one side as the observed one."""
         observed = side * self._t(hypothesised)
         dealt = side * self.dealings.statistics(hypothesised * self.scale)
-        beyond = int(np.sum(dealt >= observed - SAME * max(abs(observed), 1.0)))
+        beyond = int(np.sum(dealt >= observed - SAME_STATISTIC * max(abs(observed), 1.0)))
         if self.dealings.complete:
             return max(beyond, 1) / len(dealt)
         if beyond < ANCHOR:

@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, owens_t
 
 from comparity.counts.pairs import ROUNDING
-from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, crossing
+from comparity.inference.gap_tests import NORMAL, Interval, Reference, Statistic, find_limit
 from comparity.inference.proportions import restricted_rate
 
 # A variance below this is rounding.
@@ -225,7 +225,7 @@ class SharedGap(Statistic):
         quantile = self.reference.quantile(1 - level)
         step = quantile * math.sqrt(self.variance_at(self.gap))
         low, high = (
-            crossing(lambda gap: abs(self.statistic(gap)) - quantile, self.gap, end, step)
+            find_limit(lambda gap: abs(self.statistic(gap)) - quantile, self.gap, end, step)
             for end in (-1.0, 1.0)
         )
         return Interval(low, high, level)
@@ -347,7 +347,7 @@ class SharedRate:
         quantile = self.reference.quantile(1 - level)
         step = quantile * math.sqrt(self.variance_at(self.rate))
         low, high = (
-            crossing(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end, step)
+            find_limit(lambda rate: abs(self.statistic(rate)) - quantile, self.rate, end, step)
             for end in (0.0, 1.0)
         )
         return Interval(low, high, level)

@@ -73,55 +73,6 @@ def detection_power(
     return any_detection_power(np.array([gap]), covariance, alpha=alpha, clusters=clusters)
 
 
-def equivalence_power(
-    gap: float,
-    standard_error: float,
-    *,
-    margin: float,
-    alpha: float,
-    clusters: Clusters | None = None,
-) -> float:
-    r"""Return the probability that two one-sided tests put the gap within the margin.
-
-    Both tests reject when the estimate lies at least :math:`q \sigma` inside the margin, where
-    :math:`q = \Phi^{-1}(1 - \alpha)`.
-
-    .. math:: P(-\delta + q \sigma < \hat\Delta < \delta - q \sigma)
-
-    Parameters
-    ----------
-    gap, standard_error : float
-        The true gap and the standard error of its estimate.
-    margin : float
-        Largest harmless gap, :math:`\delta`.
-    alpha : float
-        Level of each of the two one-sided tests.
-    clusters : Clusters, optional
-        As in :func:`detection_power`.
-
-    Returns
-    -------
-    float
-        0 where the margin is narrower than :math:`q \sigma`: such data can show nothing.
-
-    References
-    ----------
-    .. [1] Schuirmann, "A comparison of the two one-sided tests procedure and the power approach",
-       J. Pharmacokinet. Biopharm. 15 (1987).
-
-    Examples
-    --------
-    >>> round(equivalence_power(0.0, 0.02, margin=0.05, alpha=0.05), 4)
-    0.6075
-    >>> equivalence_power(0.0, 0.04, margin=0.05, alpha=0.05)
-    0.0
-    """
-    covariance = np.array([[standard_error**2]])
-    return all_within_power(
-        np.array([gap]), covariance, margin=margin, alpha=alpha, clusters=clusters
-    )
-
-
 def any_detection_power(
     gaps: Vector,
     covariance: Vector,
@@ -205,6 +156,17 @@ def all_within_power(
     -------
     float
         0 where a standard error is too large for the margin.
+
+    References
+    ----------
+    .. [1] Schuirmann, "A comparison of the two one-sided tests procedure and the power approach",
+       J. Pharmacokinet. Biopharm. 15 (1987).
+
+    Examples
+    --------
+    >>> gap, variance = np.zeros(1), np.array([[0.02**2]])
+    >>> round(all_within_power(gap, variance, margin=0.05, alpha=0.05), 4)
+    0.6075
     """
     errors = np.sqrt(np.diag(covariance))
     known = errors == 0

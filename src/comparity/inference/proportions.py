@@ -22,7 +22,7 @@ from comparity.inference.gap_tests import GapTest, Interval, untested_gap
 # The z-test at the observed rates is used from so many trials, and so many hits and misses, in both
 # groups on. Read off enumerations of all tables: at a level of 0.05 its true level is at most 0.057
 # there, but 0.067 from 30 trials on; at 0.0025 at most 0.0034, but 0.0052 from 15 hits on.
-LARGE, COMMON = 200, 50
+TRIALS_TO_BE_NORMAL, HITS_TO_BE_NORMAL = 200, 50
 # How likely the true rates may be not among the plausible ones. It is added to every p value, so it
 # is far below any level at which tests are judged. Up to 1e-4 the power hardly depends on it.
 MISSED = 1e-8
@@ -124,7 +124,10 @@ def compare_rates(first: Tally, second: Tally, *, null: str, what: str = "trials
     """
     if not first.trials or not second.trials:
         return _no_test(first, second, null, "none", _why_absent(first, what))
-    if min(first.trials, second.trials) >= LARGE and _rarest(first, second) >= COMMON:
+    if (
+        min(first.trials, second.trials) >= TRIALS_TO_BE_NORMAL
+        and _rarest(first, second) >= HITS_TO_BE_NORMAL
+    ):
         return compare_rates_wald(first, second, null=null)
     pivot, pooled = ExactPivot(first, second), (first + second).rate
     variance = pooled * (1 - pooled) * (1 / first.trials + 1 / second.trials)

@@ -33,7 +33,7 @@ from comparity.counts.kernels.compilation import njit
 from comparity.inference.cluster_spread import flip_multiples
 from comparity.inference.dyadic import AMPLE
 from comparity.inference.extreme_tables import restricted_rate
-from comparity.inference.proportions import COMMON, LARGE
+from comparity.inference.proportions import HITS_TO_BE_NORMAL, TRIALS_TO_BE_NORMAL
 
 Vector = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ Vector = NDArray[np.float64]
 EXPECTED = 5
 # How often the distance is worked out at the rates that the last one leads to, and a variance of
 # next to nothing.
-ROUNDS, TINY = 8, 1e-24
+ROUNDS, LEAST_VARIANCE = 8, 1e-24
 
 
 _NODES = 128
@@ -144,7 +144,11 @@ def critical_distances(
     alone = _share_nothing(rates, trials, variances)
     step = np.where(scarce_counts(rates, trials, variances), (1 / n + 1 / m) / 4, 0.0)
     rarest = np.minimum(n * np.minimum(p, 1 - p), m * np.minimum(q, 1 - q))
-    few = np.where(alone, (np.minimum(n, m) < LARGE) | (rarest < COMMON), rarest < AMPLE)
+    few = np.where(
+        alone,
+        (np.minimum(n, m) < TRIALS_TO_BE_NORMAL) | (rarest < HITS_TO_BE_NORMAL),
+        rarest < AMPLE,
+    )
     shared = np.where(alone, 0.0, variances - single)
     score = _score_distances(p, n, q, m, hypothesised, shared, quantile, step)
     observed = quantile * np.sqrt(variances)
@@ -169,7 +173,7 @@ def scarce_counts(
 def _share_nothing(
     rates: tuple[Vector, Vector], trials: tuple[Vector, Vector], variances: Vector
 ) -> NDArray[np.bool_]:
-    """Tell tests of separate trials from those of pairs that share items.
+    """Return which tests are of separate trials, and not of pairs that share items.
 
     The latter are tested by their own variance, at the observed rates.
     """
@@ -217,7 +221,7 @@ def _score_distance(
     distance = quantile * math.sqrt(own + other + shared)
     for _ in range(1 if shared else ROUNDS):
         gap = p - q if shared else hypothesised + side * distance
-        moved = (gap - p + q) / max(own + other, TINY)
+        moved = (gap - p + q) / max(own + other, LEAST_VARIANCE)
         near, far = min(max(p + moved * own, 0.0), 1.0), min(max(q - moved * other, 0.0), 1.0)
         first = restricted_rate(near, far, m / n, hypothesised)
         second = min(max(first - hypothesised, 0.0), 1.0)

@@ -43,16 +43,16 @@ from comparity.inference.rejection import critical_distances
 # More data than this many times what there is are no advice.
 LARGEST_FACTOR = 2.0**40
 # A level at which nothing is found, and a variance of next to nothing.
-NEVER, TINY = 1e-300, 1e-24
-MANY = 100.0
+LEVEL_OF_NOTHING, LEAST_VARIANCE_OF_GAP = 1e-300, 1e-24
+DOF_TO_BE_NORMAL = 100.0
 """Degrees of freedom from which on t is taken for normal."""
-RUNGS, ZOOMS = 10, 2
+POWERS_AT_ONCE, REFINEMENTS = 10, 2
 """Powers of two that are tried at once, and how often the way between two factors is divided."""
-LADDERS = [
-    2.0 ** np.arange(low, low + RUNGS + 1)
-    for low in np.arange(0.0, math.log2(LARGEST_FACTOR) + 1, RUNGS)
+FACTOR_GRIDS = [
+    2.0 ** np.arange(low, low + POWERS_AT_ONCE + 1)
+    for low in np.arange(0.0, math.log2(LARGEST_FACTOR) + 1, POWERS_AT_ONCE)
 ]
-STEPS = np.arange(2 * RUNGS) / (2 * RUNGS)
+PARTS_OF_THE_WAY = np.arange(2 * POWERS_AT_ONCE) / (2 * POWERS_AT_ONCE)
 """Parts of that way."""
 AT_ONCE = 1000
 """Tests that are worked out together: room for a few hundred numbers each."""
@@ -72,7 +72,7 @@ def needed_data(
     n_items: int,
     power: float = 0.8,
 ) -> Needed | None:
-    """Say how many judgments, or items and judgments, would decide a test.
+    """Return how many judgments, or items and judgments, would decide a test.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def needed_by_tests(
     n_items: int,
     power: float = 0.8,
 ) -> list[Needed | None]:
-    """Say of each of several tests what :func:`needed_data` says of one.
+    """Return what :func:`needed_data` returns, for several tests.
 
     Many groups make hundreds of tests of few trials; all of these are worked out at once.
     """
@@ -148,12 +148,12 @@ def _needed_at_large(
     n_items: int,
     power: float,
 ) -> Needed | None:
-    """Say what would decide a test that has a variance to go by."""
+    """Return what would decide a test whose variance is known."""
     levels = {"margin": margin, "alpha": alpha, "local_alpha": local_alpha, "power": power}
     variance = test.standard_error**2
     if test.pivot is None or not variance > 0:
         return None
-    if _degrees_of_freedom(test.pivot) < MANY:
+    if _degrees_of_freedom(test.pivot) < DOF_TO_BE_NORMAL:
         everything, more = _factors_by_t(test, test.pivot, **levels)
     else:
         wanted = [_widest_error(gap, **levels) ** 2 for gap in (test.gap, 0.0)]
@@ -193,7 +193,7 @@ def _factors_of_few(
     observed = np.array([(first.rate, second.rate) for first, second in both]).T
     trials = np.array([(first.trials, second.trials) for first, second in both]).T
     # Equal rates are found to differ by chance alone, which decides nothing.
-    away_alphas = np.where(observed[0] == observed[1], NEVER, local_alphas / 2)
+    away_alphas = np.where(observed[0] == observed[1], LEVEL_OF_NOTHING, local_alphas / 2)
 
     def smallest(rates: Vector, away_alphas: Vector) -> Vector:
         def share_undecided(factors: Vector, which: NDArray[np.int64]) -> Vector:
@@ -204,7 +204,7 @@ def _factors_of_few(
         return _smallest_factors(share_undecided, len(both), power)
 
     as_observed = smallest(observed, away_alphas)
-    as_one = smallest(np.array([pooled, pooled]), np.full(len(both), NEVER))
+    as_one = smallest(np.array([pooled, pooled]), np.full(len(both), LEVEL_OF_NOTHING))
     as_one = np.where(observed[0] == observed[1], as_observed, as_one)
     return list(zip(as_observed.tolist(), as_one.tolist(), strict=True))
 
@@ -224,7 +224,7 @@ def _undecided_of_few(
         critical_distances(rates, trials, variance, hypothesised=gap, alpha=level)
         for gap, level in ((-margin, alpha), (0.0, away_alpha), (margin, alpha))
     )
-    error = np.sqrt(np.maximum(variance, TINY))
+    error = np.sqrt(np.maximum(variance, LEAST_VARIANCE_OF_GAP))
     # What is not within the margin: all between -away and away where there is no room in it.
     low = np.minimum(above - margin, away)
     high = np.maximum(np.maximum(margin - below, low), -away)
@@ -266,7 +266,7 @@ def _factors_by_t(
         found = _smallest_factors(lambda factors, _: share_undecided(factors[0])[None], 1, power)
         return float(found[0])
 
-    truths = [(test.gap, local_alpha if test.gap else NEVER), (0.0, NEVER)]
+    truths = [(test.gap, local_alpha if test.gap else LEVEL_OF_NOTHING), (0.0, LEVEL_OF_NOTHING)]
     everything = [factor(gap, level, same_clusters=False) for gap, level in truths]
     if not in_clusters and not shared:
         return everything, everything
@@ -281,7 +281,7 @@ def _undecided_by_t(
     estimated = sigma * _error_ratios(tuple(dof.tolist()))
     within = np.maximum(margin + stdtrit(dof, alpha)[:, None] * estimated, 0.0)
     away = np.full_like(within, np.inf)
-    if away_alpha > NEVER:
+    if away_alpha > LEVEL_OF_NOTHING:
         away = np.maximum(within, -stdtrit(dof, away_alpha / 2)[:, None] * estimated)
     above = ndtr((away - gap) / sigma) - ndtr((within - gap) / sigma)
     below = ndtr((-within - gap) / sigma) - ndtr((-away - gap) / sigma)
@@ -320,16 +320,16 @@ def _smallest_factors(
         Wanted probability of a decision.
     """
     found, still_open = np.full(number, np.inf), np.arange(number)
-    for ladder in LADDERS:
+    for ladder in FACTOR_GRIDS:
         factors = np.tile(ladder, (len(still_open), 1))
         enough = share_undecided(factors, still_open) <= 1 - power
         reached = enough.any(axis=1)
         if not reached.any():
             continue
         which, factors, enough = still_open[reached], factors[reached], enough[reached]
-        for _ in range(ZOOMS):
+        for _ in range(REFINEMENTS):
             low, high = _around_first(factors, enough)
-            factors = np.concatenate([low * (high / low) ** STEPS, high], axis=1)
+            factors = np.concatenate([low * (high / low) ** PARTS_OF_THE_WAY, high], axis=1)
             enough = share_undecided(factors, which) <= 1 - power
         found[which] = _around_first(factors, enough)[1][:, 0]
         still_open = still_open[~reached]

@@ -135,7 +135,7 @@ def _row(one: Entry, value: float, found: Measured, *, promised: bool) -> Metric
 
 
 def _is_promised(one: Entry, contrast: GroupedDecisions) -> bool:
-    """Say whether all cells a metric rests on hold enough decisions."""
+    """Return whether all cells a metric rests on hold enough decisions."""
     every = one.measure is not None and one.measure.sees_all_groups
     cells = (contrast if every else contrast.two_camps).cells
     return _enough(cells.sum(axis=-1) if one.of_data else cells)
@@ -319,7 +319,7 @@ def _surer(one: Entry, others: Sequence[Entry], merits: Mapping[str, Merit]) -> 
 
 
 def _doubts(metric: MetricValue, known: Sequence[Entry], deaf: Collection[str]) -> list[str]:
-    """Say what speaks against a metric although no other of its cluster is better."""
+    """Describe the weaknesses of the best metric of a cluster."""
     doubts = []
     if metric.id in deaf:
         every = all(one.id in deaf for one in known) and len(known) > 1
@@ -331,7 +331,7 @@ def _doubts(metric: MetricValue, known: Sequence[Entry], deaf: Collection[str]) 
 
 
 def ranges(ids: Iterable[str]) -> str:
-    """Write identifiers shortly, three and more that follow each other by their ends.
+    """Shorten a list of identifiers: three or more in a row are written as their first and last.
 
     Examples
     --------

@@ -47,7 +47,7 @@ from comparity.metrics.entropy import (
 )
 from comparity.metrics.matthews import MatthewsGap
 
-SAME = "the name here"
+SAME_NAME = "the name here"
 
 RANGES = {0.0: (-0.1, 0.1), 1.0: (0.8, 1.2)}
 """Published range by ideal value, both ends included; further metrics borrow it."""
@@ -117,13 +117,13 @@ class Entry:
     direction: str
     measure: Measure | None
     citation: str
-    aif360: str = SAME
+    aif360: str = SAME_NAME
     fairlearn: str = ""
     fairkit: str = ""
     about: str = ""
 
     def __post_init__(self) -> None:
-        if self.aif360 == SAME:
+        if self.aif360 == SAME_NAME:
             object.__setattr__(self, "aif360", _as_identifier(self.name))
 
     @property
@@ -151,7 +151,7 @@ class Entry:
         return abs(value - self.ideal)
 
     def is_inside(self, value: float) -> bool:
-        """Say whether a value lies in the published range; one that does not exist does not."""
+        """Return whether a value lies in the published range; one that does not exist does not."""
         low, high = self.fair_range
         return low <= value <= high
 

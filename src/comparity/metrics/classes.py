@@ -69,7 +69,7 @@ class ClassMetrics(MetricsAnswer):
         return self.cards[self.classes.index(name)]
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return _section(self)
 
     def rows(self) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ def compare_values(
     decimals: int | None = None,
     names: tuple[str, str] = ("before", "after"),
 ) -> Comparison:
-    """Say for each metric whether it moved towards its ideal value.
+    """Compare each metric before and after: whether it moved towards its ideal value.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class MetricStudy(MetricsAnswer):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return _section(self)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -291,7 +291,7 @@ def _conclude(
 
 
 def _place(name: str, clusters: MetricClusters, published: Sequence[str]) -> Redundancy:
-    """Say which published metrics another one moves with."""
+    """Return which published metrics another one moves with."""
     row = clusters.dissimilarity[clusters.ids.index(name)]
     nearest = min(published, key=lambda one: row[clusters.ids.index(one)])
     (own,) = (one for one in clusters.clusters if name in one)

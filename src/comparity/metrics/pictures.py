@@ -164,7 +164,7 @@ def _distances(one: MetricValue) -> tuple[float, float, float]:
 
 
 def has_sign(one: MetricValue | Change) -> bool:
-    """Say whether a metric takes both signs, so that the plus is worth printing."""
+    """Return whether a metric takes both signs, so that the plus is worth printing."""
     return EVERY_METRIC[one.id].has_sign
 
 

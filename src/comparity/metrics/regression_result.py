@@ -102,7 +102,7 @@ class RegressionMetrics(Result):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return _section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:

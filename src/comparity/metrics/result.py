@@ -31,7 +31,7 @@ class MetricsAnswer(Result):
     __slots__ = ()
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.metrics.section import section
 
         return section(self)

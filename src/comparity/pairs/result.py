@@ -100,7 +100,7 @@ class ChosenPairs(Result):
         return frame_of_rows(self.rows(), backend)
 
     def section(self) -> Section:
-        """Return what is told of the pairs."""
+        """Return the pairs as a section of a report."""
         return Section(
             headline=f"{several(len(self), 'pair')} to judge, {GOALS[self.goal]}",
             sentences=tuple(self._sentences()),

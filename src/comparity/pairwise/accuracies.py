@@ -41,7 +41,7 @@ from comparity.inference.gap_tests import (
     RateEstimate,
     Reference,
     Statistic,
-    crossing,
+    find_limit,
     untested_gap,
 )
 from comparity.inference.item_permutation import NullGap
@@ -114,7 +114,7 @@ class CountedPairs:
         return divide_hits(self.of(self.sharing.hits, parts), self.of(self.sharing.trials, parts))
 
     def reason_against(self, standard_error: float, cells: Sequence[Cell]) -> str:
-        """Say why a gap between adjusted cells is not trusted; nothing where it is."""
+        """Return why a gap between adjusted cells is not trusted; nothing where it is."""
         if self.expected is None:
             return ""
         return self.expected.reason_against(
@@ -242,7 +242,7 @@ class DoubtfulGap(Statistic):
         quantile = self.reference.quantile(1 - level)
         step = self.bound + quantile * self.error_at(self.found)
         low, high = (
-            crossing(lambda gap: abs(self.statistic(gap)) - quantile, self.found, end, step)
+            find_limit(lambda gap: abs(self.statistic(gap)) - quantile, self.found, end, step)
             for end in (self.lowest, 1.0)
         )
         return Interval(low, high, level)

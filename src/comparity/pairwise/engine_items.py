@@ -232,7 +232,7 @@ Items = LabelledItems | EngineItems
 
 
 def reason_against_standardising(items: Items) -> str:
-    """Say why accuracies of these items cannot be standardised; nothing where they can."""
+    """Return why accuracies of these items cannot be standardised; nothing where they can."""
     if not isinstance(items, EngineItems) or items.n_levels <= MOST_LEVELS:
         return ""
     return (

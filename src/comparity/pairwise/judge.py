@@ -148,20 +148,18 @@ def _report_counts_of(audit: Audit, raw: Audit) -> Audit:
 
 def _refuse(raw: Audit, options: PairwiseOptions, reason: str) -> Audit:
     """Return a standardised audit without a number, and say why."""
-    nothing: dict[str, Any] = {
-        "gap": np.nan,
-        "standard_error": np.nan,
-        "shared_variance": 0.0,
-        "method": "none",
-    }
     audit = replace(
         raw,
         notion=NOTION.format(which="standardised"),
-        tests=tuple(replace(test, **nothing) for test in raw.tests),
+        tests=tuple(map(_without_number, raw.tests)),
         rates=(),
         joint_tests=(),
     )
     return _without_verdict(audit, options, reason)
+
+
+def _without_number(test: JudgedGap) -> JudgedGap:
+    return replace(test, gap=np.nan, standard_error=np.nan, shared_variance=0.0, method="none")
 
 
 def _without_verdict(audit: Audit, options: PairwiseOptions, reason: str) -> Audit:
@@ -221,7 +219,7 @@ def _judge_tests(
 
 
 def _count_items(tests: Sequence[GapTest], items: Items, options: PairwiseOptions) -> list[GapTest]:
-    """Tell tests how many items they rest on."""
+    """Return the tests with the number of items that each rests on."""
     sizes, roles = items.group_sizes, roles_of(items)
     kinds = kinds_of_pairs(options, items.groups)
     return [

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from comparity.errors import OptionError
 from comparity.results.options import AuditOptions, choice, cluster_columns, column
 
 PairNotion = Literal["cross-group", "within-group", "marginal", "symmetric"]
-
-NOTIONS: tuple[str, ...] = get_args(PairNotion)
 """Equalities in the matrix of pairwise accuracies."""
 
 

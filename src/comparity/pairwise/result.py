@@ -117,7 +117,7 @@ class PairwiseAccuracy(JudgedResult):
         return self.raw if self.labels == "binary" else self.standardised
 
     def section(self) -> Section:
-        """Return what is told of a matrix of accuracies: the audit that decides, and the matrix."""
+        """Return a section of a report: the audit that decides, and the matrix."""
         matrices = tuple(matrix_charts(self))
         charts: tuple[Chart, ...] = tuple(gap_charts(self.audit))
         grids = tuple(_pairwise_grids(self))

@@ -152,7 +152,7 @@ def plan_ranking(**choices: Any) -> RankingPlan:
 
 
 def _plan_lean(question: LeanQuestion, options: RankPlanOptions) -> PlannedLean:
-    """Say what a lean takes, or how likely it is found; endless comparisons where none do."""
+    """Return the size that finds a lean, or its power; infinite where no size is enough."""
     target = options.power
     taken = options.size if target is None else question.smallest_size(target)
     at = float(LARGEST_SIZE) if taken is None else taken

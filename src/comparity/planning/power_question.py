@@ -217,7 +217,7 @@ class Stopping:
 
 
 def plan_stopping(question: PowerQuestion, budget: int, margin: float) -> Stopping:
-    """Say when a study would be decided if it is looked at again and again.
+    """Simulate when a study would be decided if it is looked at again and again.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def plan_stopping(question: PowerQuestion, budget: int, margin: float) -> Stoppi
 def stopping_of(
     options: GroupPlanOptions, question: PowerQuestion, size: int | None
 ) -> Stopping | None:
-    """Say when the study of a plan would stop, where that is asked and can be."""
+    """Return when the study of a plan would stop; None where not asked or not known."""
     evaluators = getattr(options, "n_evaluators", None)
     few = evaluators is not None and FEWEST_EVALUATORS <= evaluators < FEWEST_ANYTIME_CLUSTERS
     if not options.anytime or size is None or few:
@@ -279,7 +279,7 @@ def _draw(rng: np.random.Generator, covariance: Floats) -> Floats:
 
 
 def _judge(question: PowerQuestion, gaps: Floats, errors: Floats, rho: float) -> NDArray[np.bool_]:
-    """Say of each path whether any gap is found, or all are shown to be within the margin."""
+    """Return for each path whether any gap is found, or all are shown to be within the margin."""
     x = rho / errors**2
     if question.margin is None:
         found = log_e_value_of_gaps(np.abs(gaps) / errors, x)

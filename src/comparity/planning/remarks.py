@@ -63,7 +63,7 @@ def _small_gaps(question: PowerQuestion, tests: Sequence[PlannedTest]) -> Iterat
 
 
 def _about_quality(scenario: GradedScenario, tests: Sequence[PlannedTest]) -> Iterator[str]:
-    """Say when gaps come from quality alone."""
+    """Warn where gaps come from quality alone."""
     if scenario.keeps_separation and any(abs(test.gap) > 1e-9 for test in tests):
         yield (
             "the model errs alike in all groups, given quality: these gaps come from quality that "
@@ -100,7 +100,7 @@ def _about_evaluators(n_evaluators: int | None) -> Iterator[str]:
 
 
 def say_unreachable(question: PowerQuestion, target: float | None, limit: float, unit: str) -> str:
-    """Say why no size has the power wanted."""
+    """Return why no size has the power wanted."""
     scenario = question.scenario
     fixed = []
     if isinstance(scenario, PairScenario):

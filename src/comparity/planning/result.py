@@ -173,7 +173,7 @@ class Plan(Result):
         return tuple((size, self.question.power(size)) for size in chosen)
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.planning.section import section
 
         return section(self)
@@ -217,7 +217,7 @@ class SeparationPlan(Plan):
 
     @property
     def size(self) -> int | None:
-        """The number of what `unit` says."""
+        """The size of the plan, in the unit that `unit` names."""
         return self.n
 
 
@@ -254,7 +254,7 @@ class ComparativePlan(Plan):
 
     @property
     def size(self) -> int | None:
-        """The number of what `unit` says."""
+        """The size of the plan, in the unit that `unit` names."""
         return self.n_pairs
 
     @property
@@ -263,7 +263,7 @@ class ComparativePlan(Plan):
         return _reuse(self.n_items, self.n_pairs)
 
     def reuse_curve(self, n_items: Sequence[int] | None = None) -> tuple[Reuse, ...]:
-        """Say how often items may be reused.
+        """Return how often items may be reused.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class RankingPlan(Plan):
 
     @property
     def size(self) -> int | None:
-        """The number of what `unit` says."""
+        """The size of the plan, in the unit that `unit` names."""
         return self.n_per_evaluator
 
     @property

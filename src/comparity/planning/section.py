@@ -1,4 +1,4 @@
-"""What is told of a plan.
+"""Plans as sections of a report.
 
 A cell may have a second line, which a medium shows smaller or dimmer. Strings that come from data
 are made safe here.

@@ -146,7 +146,7 @@ def _matching_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 def words_on_one(anchor: Anchor) -> str:
-    """Say what the bias of the only evaluator is: what the anchor makes it, and nothing else."""
+    """Note that the anchor alone decides the bias of a single evaluator."""
     if anchor.kind == ZERO_MEAN:
         return "There is one evaluator: zero mean bias puts its bias at zero, whatever it is."
     return (
@@ -179,7 +179,7 @@ class Move:
 
     @property
     def is_fixed(self) -> NDArray[np.bool_]:
-        """Say which scores the anchor alone fixes: of items whose groups are only theirs."""
+        """Return which scores the anchor alone fixes: of items whose groups are only theirs."""
         leverage = -(self.score_weights * self.basis).sum(axis=1)
         return np.asarray(leverage > 1 - 1e-9)
 

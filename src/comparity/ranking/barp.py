@@ -47,7 +47,7 @@ from comparity.ranking.likelihood.errors import (
     chance_of_scores,
     without_unknown,
 )
-from comparity.ranking.likelihood.fit import Fit, check_finite, fit, rows_for
+from comparity.ranking.likelihood.penalised_fit import Fit, check_finite, fit, rows_for
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.likelihood.tastes import fit_with_tastes
 from comparity.ranking.options import RankingModel

@@ -32,11 +32,11 @@ from comparity.ranking.intervals import LEAN_VARIANCE
 from comparity.ranking.items import Contrasts, ItemAttribute, members_of
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
-from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.kernels import add_product
 from comparity.ranking.likelihood.objective import conjugate_gradients
 from comparity.ranking.likelihood.one_pass import variances_of
 from comparity.ranking.likelihood.passes import logistic
+from comparity.ranking.likelihood.penalised_fit import Fit
 from comparity.ranking.result import BiasedRanking
 from comparity.tables.frames import text_of
 
@@ -114,7 +114,7 @@ def chosen_intersections(
 
 
 def suggest(attributes: tuple[ItemAttribute, ...], fitted: Fit) -> tuple[Suggestion, ...]:
-    r"""Say which intersections of two attributes deserve a bias of their own.
+    r"""Return which intersections of two attributes deserve a bias of their own.
 
     A bias for an intersection that all evaluators share cannot be told from its items' scores; it
     shows as a mean score apart from what the two groups explain, which a regression of the scores

@@ -132,7 +132,7 @@ def check_seats(judgments: Judgments) -> None:
 
 
 def seats_untold(judgments: Judgments, evaluators: Ints) -> bool:
-    """Say whether comparisons of these evaluators do not tell what a seat is worth with them."""
+    """Return whether comparisons of these evaluators do not tell what a seat is worth with them."""
     assert judgments.evaluator is not None
     assert judgments.seat is not None
     own = np.isin(judgments.evaluator, evaluators)
@@ -143,7 +143,7 @@ def seats_untold(judgments: Judgments, evaluators: Ints) -> bool:
 def explains_seats(
     better: NDArray[Any], worse: NDArray[Any], seat: NDArray[Any], n_items: int
 ) -> bool:
-    """Say whether scores of the items explain all seats: 1 where the better one was first.
+    """Return whether scores of the items explain all seats: 1 where the better one was first.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def explains_seats(
 
 @njit(cache=True, nogil=True)
 def _scores_explain(better, worse, seat, parent):  # type: ignore[no-untyped-def]
-    """Say whether numbers of items give every seat as a difference, by joining what is compared.
+    """Return whether numbers of items give every seat as a difference, by joining what is compared.
 
     `parent` has each item as a part of its own. An item's number is that of its parent and a step.
     """
@@ -191,7 +191,7 @@ def diagnose(
     trusted: Sequence[int] | Ints = (),
     bounded: bool = False,
 ) -> Diagnosis:
-    """Say which items and evaluators the comparisons leave open.
+    """Return which items and evaluators the comparisons leave open.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def diagnose(
 def unmet_contrasts(
     judgments: Judgments, rows: ComparisonRows, contrasts: Contrasts
 ) -> NDArray[np.bool_]:
-    """Say for each contrast whether no comparison leads from its group to the reference group.
+    """Return for each contrast whether no comparison leads from its group to the reference group.
 
     Such a bias is unknown for every evaluator. It need not be a direct comparison: of three groups
     the first may have met the third by way of the second.
@@ -333,7 +333,7 @@ def _item_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
 
 
 def _bound_notes(found: Diagnosis, items: NDArray[np.generic]) -> list[str]:
-    """Say which scores a likelihood alone would make infinite."""
+    """Name the scores that would be infinite without a prior."""
     notes = []
     n_parts, n_strong = (
         n - len(found.uncompared) for n in (found.n_components, found.n_strong_components)

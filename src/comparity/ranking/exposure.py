@@ -118,7 +118,7 @@ class GroupExposure(Result):
         return min(self.means.values()) / max(self.means.values())
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         notes = [
             f"{count(number)} {what}"
             for number, what in (

@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Levels closer than this, relatively, are one level: equal sums of products differ by rounding.
-SAME = 1e-10
+SAME_LEVEL = 1e-10
 
 
 # So many places are shown; all of them are in to_frame().
@@ -110,7 +110,7 @@ class FairTopK(Result):
         return ranks
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return Section(
             headline=self.headline,
             sentences=(
@@ -273,7 +273,7 @@ def required_protected(k: int, p: float, alpha: float) -> Ints:
     from scipy.stats import binom
 
     places = np.arange(1, k + 1)
-    bar = min(alpha * (1 + SAME), 1.0)
+    bar = min(alpha * (1 + SAME_LEVEL), 1.0)
     # The quantile function is off by one where rounding meets a step; look at both sides of it.
     low = np.maximum(binom.ppf(bar, places, p).astype(np.int64) - 1, 0)
     table = low + sum((binom.cdf(low + step, places, p) <= bar).astype(np.int64) for step in (0, 1))
@@ -344,12 +344,12 @@ def _levels_of_steps(k: int, p: float, alpha: float) -> Floats:
 
     parts = [np.zeros(1)]
     for place in range(1, k + 1):
-        most = int(binom.ppf(min(alpha * (1 + SAME), 1.0), place, p)) + 1
+        most = int(binom.ppf(min(alpha * (1 + SAME_LEVEL), 1.0), place, p)) + 1
         values = binom.cdf(np.arange(most), place, p)
-        parts.append(values[values <= alpha * (1 + SAME)])
+        parts.append(values[values <= alpha * (1 + SAME_LEVEL)])
     levels = np.sort(np.concatenate(parts))
     # Of levels that rounding alone tells apart the largest stands for all.
-    apart = np.append(np.diff(levels) > SAME * levels[1:], True)
+    apart = np.append(np.diff(levels) > SAME_LEVEL * levels[1:], True)
     distinct: Floats = levels[apart]
     return distinct
 

@@ -1,4 +1,4 @@
-"""What is told of a fit: what every ranking by a likelihood holds, and how well the model fits.
+"""The report of a fit: what every ranking by a likelihood holds, and how well the model fits.
 
 Then the sharpness of evaluators: its scale, its test, and biases tested with it; and their lapses,
 which look like a lack of it.
@@ -22,9 +22,9 @@ from comparity.ranking.items import list_first
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.errors import Errors
 from comparity.ranking.likelihood.exact import DENSE
-from comparity.ranking.likelihood.fit import Fit
 from comparity.ranking.likelihood.lapses import CENTRE, SCALE
 from comparity.ranking.likelihood.objective import conjugate_gradients
+from comparity.ranking.likelihood.penalised_fit import Fit
 from comparity.ranking.likelihood.search import Task
 from comparity.ranking.likelihood.sharpness import VAGUE
 from comparity.results.judging import cluster_notes
@@ -231,7 +231,7 @@ def _scale_part(fitted: Fit, approximate: float) -> Floats:
     scores, move = fitted.scores, fitted.move
     if len(scores) > DENSE:
         return approximate * scores**2
-    wider = fitted.widened()
+    wider = fitted.widened_likelihood()
     within = scores - move.basis @ np.linalg.lstsq(move.basis, scores, rcond=None)[0]
     target = np.zeros(wider.size)
     target[: len(scores)] = within / max(float(within @ within), np.finfo(float).tiny)

@@ -266,7 +266,7 @@ def _one_of_each_kind(attributes: tuple[ItemAttribute, ...]) -> NDArray[np.intp]
 def members_of(
     attributes: tuple[ItemAttribute, ...], parts: tuple[tuple[str, str], ...]
 ) -> NDArray[np.bool_]:
-    """Say which items are of all the groups named, as (attribute, group)."""
+    """Return which items are of all the groups named, as (attribute, group)."""
     by_name = {one.name: one for one in attributes}
     found = [_member(by_name[name], group) for name, group in parts]
     return np.asarray(np.logical_and.reduce(found))

@@ -251,7 +251,7 @@ def columns_of(
 
 
 def _has_ties(comparisons: Any) -> bool:
-    """Say whether these are a frame that has the usual column of ties."""
+    """Return whether these are a frame that has the usual column of ties."""
     native = of_engine(comparisons, "comparisons")
     return is_frame(native) and TIED in native.collect_schema().names()
 

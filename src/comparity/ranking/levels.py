@@ -39,7 +39,7 @@ from comparity.tables.frames import text_of
 
 if TYPE_CHECKING:
     from comparity.ranking.items import Contrasts
-    from comparity.ranking.likelihood.fit import Fit
+    from comparity.ranking.likelihood.penalised_fit import Fit
     from comparity.ranking.likelihood.search import Task
 
 Floats = NDArray[np.float64]

@@ -39,17 +39,17 @@ from comparity.ranking.likelihood.lot_likelihood import LotLikelihood, Lots
 
 Floats = NDArray[np.float64]
 
-NEAR, THERE, SLACK = 0.02, 1e-4, 1e-3
+GAIN_TO_TAKE_CURVATURE, GAIN_TO_END, ROUNDED_LOSS = 0.02, 1e-4, 1e-3
 """Expected gain in log-likelihood at which a search turns to the curvature, and at which it ends (a
 seventieth of a standard error from the maximum; integrals that come to rest within `STILL` tell no
 less than that of a taste near zero); and a loss that may be rounding in integrals."""
 MOST_STEPS, MOST_CURVATURES, STEPS_EACH, HALVINGS = 40, 4, 8, 10
 """Steps on the way, curvatures worked out and steps by each of them, and halvings of a step."""
-FAR = 10.0
+GAIN_TOO_LARGE = 10.0
 """Gain of a step beyond which it tells nothing of the curvature at the maximum."""
-LONGEST = 1.0
+LONGEST_STEP = 1.0
 """Step of any parameter at most."""
-PART = 0.05
+DIFFERENCE_STEP = 0.05
 """Steps for differences of slopes, in standard errors."""
 
 
@@ -142,7 +142,7 @@ class Climb:
     @property
     def curvature(self) -> Floats:
         """The curvature, or what it would be with scores known where it is not one of a peak."""
-        steps = PART / np.sqrt(np.diagonal(self.information))
+        steps = DIFFERENCE_STEP / np.sqrt(np.diagonal(self.information))
         found = self.likelihood.curvature(self.point, self.gradient, steps)
         return found if np.linalg.eigvalsh(found)[0] > 0 else self.information
 
@@ -151,10 +151,10 @@ class Climb:
         step = np.linalg.solve(metric, self.gradient)
         if float(self.gradient @ step) / 2 < enough:
             return True
-        step *= min(1.0, LONGEST / float(np.abs(step).max()))
+        step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
         for _ in range(HALVINGS):
             found = self.likelihood.posterior(self.point + step)
-            if found[0] > self.value - SLACK:
+            if found[0] > self.value - ROUNDED_LOSS:
                 self.point = self.point + step
                 self.value, self.gradient, self.slopes = found
                 self.information = self.likelihood.information(self.slopes)
@@ -173,17 +173,17 @@ def _search(likelihood: LotLikelihood) -> tuple[Floats, Floats, bool]:
     metric = climb.information
     for _ in range(MOST_STEPS):
         point, gradient = climb.point, climb.gradient
-        if climb.step(metric, NEAR):
+        if climb.step(metric, GAIN_TO_TAKE_CURVATURE):
             break
         moved, fallen = climb.point - point, gradient - climb.gradient
-        is_far = float(gradient @ moved) > FAR
+        is_far = float(gradient @ moved) > GAIN_TOO_LARGE
         metric = climb.information if is_far else _learn(metric, moved, fallen)
     for _ in range(MOST_CURVATURES):
         bend = climb.curvature
         for _ in range(STEPS_EACH):
-            if climb.step(bend, THERE):
+            if climb.step(bend, GAIN_TO_END):
                 break
-        if float(climb.gradient @ np.linalg.solve(bend, climb.gradient)) / 2 < THERE:
+        if float(climb.gradient @ np.linalg.solve(bend, climb.gradient)) / 2 < GAIN_TO_END:
             return climb.point, bend, True
     return climb.point, bend, False
 

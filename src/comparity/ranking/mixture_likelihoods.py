@@ -26,7 +26,7 @@ from scipy.special import log_expit, xlogy
 from comparity.counts.kernels.compilation import njit
 from comparity.ranking.judgments import Judgments
 from comparity.ranking.likelihood.exact import one_thread
-from comparity.ranking.likelihood.objective import Watch, watching
+from comparity.ranking.likelihood.objective import Watch, watch_fit
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ Ints = NDArray[np.integer]
 EDGE = 1e-9
 
 
-WATCHED = 100_000
+COMPARISONS_TO_SHOW = 100_000
 """Comparisons from which on a terminal shows that the search is under way."""
 
 
@@ -220,7 +220,7 @@ def maximise(model: MixtureModel, *, most: int, tolerance: float) -> Optimum:
     """
     goal = tolerance * max(float(model.weight.sum()), 1.0)
     # Steps of the search are small; threads that wait for them by spinning double the work.
-    with one_thread(), watching(len(model.winner), WATCHED) as watch:
+    with one_thread(), watch_fit(len(model.winner), COMPARISONS_TO_SHOW) as watch:
         ends = [_climb(model, start, most, goal / 30, watch) for start in starts_of(model)]
     best = min(ends, key=lambda end: float(end.fun))
     parameters = best.x * _scale(model)

@@ -92,7 +92,7 @@ class PanelAudit(JudgedResult):
     seed: int
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         shown = self.audit.section()
         return replace(shown, grids=(*shown.grids, *_panel_grids(self)))
 
@@ -250,7 +250,7 @@ class _AuditGaps:
         return np.mean(found, axis=0), reversed_pairs / len(found), len(found)
 
     def _are_close(self, found: Floats) -> bool:
-        """Say whether more draws would move no mean by much."""
+        """Return whether more draws would move no mean by much."""
         spread = np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
         # A gap that cannot be computed, or has no error, waits for nothing.
         return not bool((spread > CLOSE * self._errors).any())

@@ -104,7 +104,7 @@ def bias_chart(
 def bias_picture(biases: Rows, *, level: float, unit: str, condition: str = "") -> RowChart:
     """Describe biases one by one, or of many evaluators how they are spread."""
     marks = [mark for row in biases if (mark := _bias_mark(row, level)).is_known]
-    if len(marks) <= MANY:
+    if len(marks) <= MOST_BARS:
         return bias_chart(biases, level=level, unit=unit, condition=condition)
     contrast = clip(str(biases[0]["contrast"]))
     title = f"Bias in {unit} of {several(len(marks), 'evaluator')} ({contrast}), by range"
@@ -141,7 +141,7 @@ def sharpness_chart(rows: Rows) -> RowChart:
         One for each evaluator, with its name, sharpness, the ends of its interval and the number of
         its comparisons; of many, how many are in each range.
     """
-    if len(rows) > MANY:
+    if len(rows) > MOST_BARS:
         marks = [Mark(kind="open", x=row["sharpness"], low=0, high=0) for row in rows]
         title = f"Sharpness of {several(len(marks), 'evaluator')}, by range ({SHARPNESS})"
         return count_by_range(marks, title)
@@ -329,7 +329,7 @@ def _groups(panel: RankedPanel, attribute: str | None) -> dict[str, NDArray[np.b
     return {group: names == group for group in sorted(set(names.tolist()))}
 
 
-MANY = 30
+MOST_BARS = 30
 """Numbers of more evaluators than this are drawn by range."""
 
 

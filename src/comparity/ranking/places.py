@@ -54,7 +54,7 @@ class GroupPlaces(Result):
     top_items: tuple[str, ...] = ()
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         told = [self.exposure.section()]
         if self.top is not None:
             told.append(replace(self.top.section(), grids=(self._top_grid(self.top),)))
@@ -103,7 +103,7 @@ class GroupPlaces(Result):
 def group_places(
     scores: ArrayLike | Ranking, *, sensitive_features: Mapping[str, ArrayLike], **choices: Any
 ) -> tuple[GroupPlaces, ...]:
-    """Say how groups stand in the places of a ranking, for each attribute.
+    """Compare the places of groups in a ranking, for each attribute.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _top(values: ArrayLike, groups: ArrayLike, options: PlacesOptions) -> FairTo
 
 
 def places_file(path: str | Path, **choices: Any) -> GroupPlaces:
-    """Say how groups stand in the places of a score; `choices` are those of :class:`PlacesForm`."""
+    """Compare the places of groups by a score; `choices` are those of :class:`PlacesForm`."""
     form = PlacesForm(**choices)
     columns = labelled_columns(read_table(path), [form.score, form.sensitive])
     asked = {name: getattr(form, name) for name in ("discount", "top", "protected", "share")}

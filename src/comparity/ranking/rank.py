@@ -133,7 +133,7 @@ class RankedPanel(Result):
         return parts if self.audit is None else {**parts, "A model against this panel": self.audit}
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.ranking.section import section
 
         return section(self)
@@ -352,7 +352,7 @@ def rank_files(
 
 
 def _reliability(comparisons: str | Path, form: RankForm) -> RankingReliability:
-    """Say how reliable a ranking is, from pairs that no earlier answer had a say in."""
+    """Estimate how reliable a ranking is, from pairs that were not chosen by earlier answers."""
     drawn = read_comparisons(comparisons, random_only=True, **form.layout_of_comparisons())
     who = "evaluator" if drawn.has_evaluators else None
     judged = judgments_from_frames(drawn.frame, evaluator=who, tied="tied")

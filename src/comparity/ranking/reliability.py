@@ -115,7 +115,7 @@ class RankingReliability(Result):
         return frame_of_rows(self.rows(), backend)
 
     def section(self) -> Section:
-        """Return what is told of it."""
+        """Return the answer as a section of a report."""
         known = self.split_half if math.isfinite(self.split_half.value) else self.separation
         ends = known.interval
         sure = f" ({percent(self.level)} interval {ends.low:.2f} to {ends.high:.2f})"
@@ -173,7 +173,7 @@ def ranking_reliability(
     level: float = 0.95,
     seed: int = 0,
 ) -> RankingReliability:
-    """Say how much of a Bradley-Terry ranking would come back with other judges.
+    """Estimate how well a Bradley-Terry ranking would be reproduced by other judges.
 
     Parameters
     ----------
@@ -206,7 +206,9 @@ def ranking_reliability(
     judged = judgments_of(comparisons, evaluators=evaluators, ties=ties)
     groups = _judge_groups(judged, np.random.default_rng(seed))
 
-    def told(name: str, about: str, value: Callable[[Judgments], float]) -> ReliabilityCoefficient:
+    def coefficient(
+        name: str, about: str, value: Callable[[Judgments], float]
+    ) -> ReliabilityCoefficient:
         found = value(judged)
         ends = Interval(math.nan, math.nan, level)
         if groups is not None and math.isfinite(found):
@@ -215,22 +217,22 @@ def ranking_reliability(
 
     halves = "judges" if judged.n_evaluators > 1 else "the judgments"
     return RankingReliability(
-        separation=told(
+        separation=coefficient(
             "scale separation reliability",
             "share of the variance of true scores that these scores reproduce, if the model holds",
             _separation,
         ),
-        split_half=told(
+        split_half=coefficient(
             "split-half reliability",
             f"correlation of scores between two panels like this one, from halves of {halves}",
             lambda one: _split_half(one, splits, np.random.default_rng(seed)),
         ),
-        agreement=told(
+        agreement=coefficient(
             "agreement between judges",
             "how often two judges of one pair order it alike",
             lambda one: _agreement(one, same_judge=False),
         ),
-        consistency=told(
+        consistency=coefficient(
             "consistency of judges",
             "how often a judge who sees a pair twice orders it alike",
             lambda one: _agreement(one, same_judge=True),

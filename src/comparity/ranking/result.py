@@ -165,7 +165,7 @@ class Ranking(Result):
         return rank_intervals(self.scores, self.standard_errors, level, self.shared_errors)
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.ranking.section import section
 
         return section(self)

@@ -69,7 +69,7 @@ def _charts(ranking: Ranking, biases: Rows | None, places: Rows) -> Iterator[Cha
 
 
 def _have_errors(places: Rows) -> bool:
-    """Say whether the model gives errors of scores, without which any rank is possible."""
+    """Return whether the model gives errors of scores, without which any rank is possible."""
     return any(row["standard_error"] is not None for row in places)
 
 

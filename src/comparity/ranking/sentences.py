@@ -45,7 +45,7 @@ def _found_apart(ranking: BiasedRanking) -> Iterator[str]:
     found, n = ranking.centred_q <= LEVEL, len(ranking.evaluators)
     if n < 2 or not np.isfinite(ranking.centred_q).any():
         return
-    apart = _leaning(ranking, found)[0]
+    apart = _split_findings(ranking, found)[0]
     if n == 2:
         verb = "treat" if apart.any() else "are not found to treat"
         who = f"The two evaluators {verb} the groups differently from each other"
@@ -120,7 +120,7 @@ def _count_tested(ranking: BiasedRanking) -> int:
 
 
 def _nobody(n: int, others: int) -> str:
-    """Say of nobody that something is found, of the others where some are trusted."""
+    """Return the words for panels in which no evaluator, trusted ones aside, has a finding."""
     if n == 1:
         return "the only evaluator is not"
     if others == 1:
@@ -131,12 +131,12 @@ def _nobody(n: int, others: int) -> str:
 
 
 def _rests_on_groups(ranking: BiasedRanking) -> bool:
-    """Say whether the anchor is about the worth of groups alone."""
+    """Return whether the anchor is about the worth of groups alone."""
     return ranking.provenance.get("anchor") in (EQUAL_MEANS, ALIGNED)
 
 
 def _same_way(ranking: BiasedRanking, found: NDArray[np.bool_]) -> bool:
-    """Say whether all who are found to lean toward a group lean toward the same one."""
+    """Return whether all who are found to lean toward a group lean toward the same one."""
     ways = np.sign(ranking.bias) * found
     groups = np.array([contrast != SEAT for contrast in ranking.contrasts])
     return bool((np.abs(ways.sum(axis=0)) == found.sum(axis=0))[groups].all())
@@ -144,12 +144,12 @@ def _same_way(ranking: BiasedRanking, found: NDArray[np.bool_]) -> bool:
 
 def _count_leaning(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[int, int]:
     """Count evaluators with a finding about a group, and about a seat."""
-    toward_group, toward_seat = _leaning(ranking, found)
+    toward_group, toward_seat = _split_findings(ranking, found)
     return int(toward_group.sum()), int(toward_seat.sum())
 
 
-def _leaning(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[Flags, Flags]:
-    """Say of whom something is found about a group, and about a seat."""
+def _split_findings(ranking: BiasedRanking, found: NDArray[np.bool_]) -> tuple[Flags, Flags]:
+    """Return which evaluators have a finding about a group, and which about a seat."""
     seats = np.array([contrast == SEAT for contrast in ranking.contrasts])
     toward_group, toward_seat = (np.asarray(found[:, of].any(axis=1)) for of in (~seats, seats))
     return toward_group, toward_seat
@@ -182,7 +182,7 @@ def _found_if_groups_are_equal(ranking: BiasedRanking) -> Iterator[str]:
 
 
 def _differ_in_sharpness(ranking: BiasedRanking) -> Iterator[str]:
-    """Say whether evaluators are equally sharp; where the fit takes them to be, a note does."""
+    """Return whether evaluators are equally sharp; where the fit takes them to be, a note does."""
     tested, sharpness = ranking.equal_sharpness, ranking.sharpness
     if tested is None or sharpness is None:
         return

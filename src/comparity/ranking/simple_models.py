@@ -19,7 +19,7 @@ from comparity.ranking.fits import (
     wish_of,
 )
 from comparity.ranking.judgments import Judgments, count_outcomes, judgments_of
-from comparity.ranking.likelihood.fit import NO_ANCHOR, check_finite, fit
+from comparity.ranking.likelihood.penalised_fit import NO_ANCHOR, check_finite, fit
 from comparity.ranking.likelihood.search import TOLERANCE, Task
 from comparity.ranking.options import RankingModel
 from comparity.ranking.result import Ranking, ranking_of

@@ -319,7 +319,7 @@ class _AttributeQuestion:
 
     @property
     def who(self) -> dict[str, str]:
-        """Who is compared by what."""
+        """The two decision makers, the attribute and the label, for the words of hypotheses."""
         first, second = self.found.raters[:2]
         return {"first": first, "second": second, "attribute": self.name, "label": self.label}
 

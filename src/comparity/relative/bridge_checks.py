@@ -76,7 +76,7 @@ def measure_overlap(
     features: tuple[Any, Any] | None,
     seed: int,
 ) -> SubjectOverlap:
-    """Tell the subjects of both sides apart within groups, and weigh the first's accordingly."""
+    """Model which side subjects are from, within groups, and weight the first side by it."""
     first, second = summarise(predictions, features)
     error = predictions.first - subjects.decisions[0]
     separability, effective = {}, {}

@@ -32,7 +32,7 @@ from comparity.inference.means import RatioPivot, satterthwaite
 from comparity.relative.bridge_checks import measure_pull, odds_of_second, summarise
 from comparity.relative.judge import Question, null_of, question_of_line
 from comparity.relative.prediction import Predictions, errors_of
-from comparity.relative.slopes import ALONE, FEWEST, SlopeFit, gap_by_ratio
+from comparity.relative.slopes import FEWEST, LEAST_RESIDUAL_SHARE, SlopeFit, gap_by_ratio
 from comparity.relative.subjects import SIDES, DecidedSubjects, decided_subjects
 from comparity.tables.frames import text_of
 from comparity.tables.values import as_array, bounded_numbers, check_lengths
@@ -170,7 +170,10 @@ def _impossible(attribute: tuple[Floats, Floats]) -> str:
     for values, side in zip(attribute, SIDES, strict=True):
         if len(values) < FEWEST:
             return f"a slope needs {FEWEST} subjects on either side, the {side} has {len(values)}."
-        if values.min() == values.max() or 1 - SlopeFit.over(values).leverages.max() < ALONE:
+        if (
+            values.min() == values.max()
+            or 1 - SlopeFit.over(values).leverages.max() < LEAST_RESIDUAL_SHARE
+        ):
             return f"one subject of the {side} alone draws the line."
     return ""
 
@@ -207,7 +210,7 @@ class ErrorLine:
         slope = float((w * away) @ y) / squares
         residuals = y - np.average(y, weights=w) - slope * away
         moves = w * away * residuals / squares
-        leverages = np.minimum(w * (1 / w.sum() + away**2 / squares), 1 - ALONE)
+        leverages = np.minimum(w * (1 / w.sum() + away**2 / squares), 1 - LEAST_RESIDUAL_SHARE)
         # Weighted rows are worth fewer (Kish).
         worth = float(w.sum() ** 2 / (len(w) * (w @ w)))
         return cls(

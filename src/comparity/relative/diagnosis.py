@@ -274,7 +274,7 @@ def diagnose(
     unbiased: bool,
     standard_error: float,
 ) -> BridgeDiagnosis:
-    """Say how good a bridge is.
+    """Diagnose a bridge: how good its predictions are, and how alike both sets of subjects.
 
     Parameters
     ----------

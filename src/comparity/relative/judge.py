@@ -29,7 +29,7 @@ from comparity.relative.slopes import compare_slope
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.judging import conclude, judge
 from comparity.tables.features import UNNAMED
-from comparity.tables.values import qualified
+from comparity.tables.values import prefix_attribute
 
 Task = TypeVar("Task")
 
@@ -47,7 +47,7 @@ PAPER_RULE = (
 )
 INDEPENDENT = "rows independent of each other"
 # Ranges and deviations this many times as wide are hardly one scale.
-WIDER = 3.0
+MOST_SCALE_RATIO = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ def null_of(who: Mapping[str, str], claim: str, *, several: bool) -> str:
     """Word a hypothesis about two decision makers."""
     of = f" [{who['label']}]" if who["label"] else ""
     text = f"{who['first']} - {who['second']}{of}: {claim}"
-    return qualified(who["attribute"], text, several=several)
+    return prefix_attribute(who["attribute"], text, several=several)
 
 
 def _question_of_groups(
@@ -310,14 +310,14 @@ def notes_on_ranges(ranges: Mapping[str, DecisionRange]) -> list[str]:
 
 
 def _scales_differ(one: DecisionRange, other: DecisionRange) -> bool:
-    """Say whether two ranges do not meet, differ much in width, or are shares and something else.
+    """Return whether two scales differ: ranges that do not meet or differ much in width, or shares.
 
     Decision makers may use a scale differently; only what hardly is one scale counts.
     """
     narrow, wide = sorted((one, other), key=lambda found: found.high - found.low)
     apart = one.high < other.low or other.high < one.low
-    spans = (wide.high - wide.low) >= WIDER * (narrow.high - narrow.low)
-    wider = spans and wide.deviation >= WIDER * narrow.deviation
+    spans = (wide.high - wide.low) >= MOST_SCALE_RATIO * (narrow.high - narrow.low)
+    wider = spans and wide.deviation >= MOST_SCALE_RATIO * narrow.deviation
     shares = [(found.low, found.high) == (0.0, 1.0) for found in (narrow, wide)]
     beyond = shares[0] and not shares[1] and (wide.low < 0 or wide.high > 1)
     return apart or wider or beyond

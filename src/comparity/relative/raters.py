@@ -77,7 +77,7 @@ def compare_raters(
     >>> ratings = {name: merit + rng.normal(size=800) for name in "abc"}
     >>> ratings["c"] += 0.8 * (sex == "m")
     >>> result = compare_raters(ratings, sensitive_features=sex)
-    >>> list(result.leaning())[0], result.dpd.shape
+    >>> list(result.mean_dpd())[0], result.dpd.shape
     ('c', (3, 3))
     """
     clusters = named_clusters(cluster)
@@ -106,7 +106,7 @@ def audit_rater_frame(frame: Any, **choices: Any) -> RaterParity:
     """
     form = RatersForm(**choices)
     columns = _columns_named(frame, form.raters, (*form.sensitive, *form.cluster))
-    with _reading():
+    with _show_reading():
         found = decision_table(
             frame,
             raters=columns,
@@ -221,7 +221,7 @@ def _columns_named(frame: Any, raters: Sequence[str], sensitive: Sequence[str]) 
     return columns
 
 
-def _reading() -> AbstractContextManager[object]:
+def _show_reading() -> AbstractContextManager[object]:
     """Show on a terminal that decisions are being read."""
     from rich.console import Console
 

@@ -147,7 +147,7 @@ class Rehearsal(Result):
         }
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return _section(self)
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -144,7 +144,7 @@ class RatersResult(JudgedResult):
     contrasts: tuple[RaterContrast, ...]
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.relative.section import section
 
         return section(self)
@@ -331,7 +331,7 @@ class RaterParity(RatersResult):
     @property
     def leanings(self) -> dict[str, dict[str, float]]:
         """Each rater's mean DPD over the others, by contrast of groups."""
-        return {name: self.leaning(name) for name in self.matrices}
+        return {name: self.mean_dpd(name) for name in self.matrices}
 
     @property
     def dpd(self) -> Matrix:
@@ -340,7 +340,7 @@ class RaterParity(RatersResult):
             raise SeveralContrastsError(list(self.matrices))
         return next(iter(self.matrices.values()))
 
-    def leaning(self, contrast: str | None = None) -> dict[str, float]:
+    def mean_dpd(self, contrast: str | None = None) -> dict[str, float]:
         """Return each rater's mean DPD over the others it can be compared with, the largest first.
 
         Infinite where it always decides by so much more (or less) for one group than another rater

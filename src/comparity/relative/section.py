@@ -281,10 +281,10 @@ def _diagnosis_grid(found: BridgeDiagnosis) -> Grid:
 
 def _rater_grids(result: RaterParity) -> Iterator[Grid]:
     for name in result.matrices:
-        leaning = result.leaning(name)
+        leaning = result.mean_dpd(name)
         if len(result.raters) <= NUMBERED:
             yield rater_chart(result, name).grid
-        yield _leaning(result, name, leaning)
+        yield _grid_of_leans(result, name, leaning)
     largest = sorted(result.contrasts, key=lambda one: -abs(one.dpd))[:LISTED]
     yield Grid(
         title="Largest gaps",
@@ -303,7 +303,7 @@ def _gap_row(one: RaterContrast) -> tuple[str, ...]:
 
 
 def _signs(result: RaterParity, name: str) -> Grid:
-    order = list(result.leaning(name))
+    order = list(result.mean_dpd(name))
     places = [result.raters.index(rater) for rater in order]
     matrix, found = result.matrices[name], result.findings[name]
 
@@ -321,7 +321,7 @@ def _signs(result: RaterParity, name: str) -> Grid:
     )
 
 
-def _leaning(result: RaterParity, name: str, leaning: dict[str, float]) -> Grid:
+def _grid_of_leans(result: RaterParity, name: str, leaning: dict[str, float]) -> Grid:
     found = {rater: result.findings[name][k] for k, rater in enumerate(result.raters)}
     listed = list(leaning)
     if len(listed) > 2 * LISTED:
@@ -348,7 +348,7 @@ def rater_chart(result: RaterParity, name: str) -> HeatMap:
     name : str
         One of the keys of ``result.matrices``.
     """
-    order = list(result.leaning(name))
+    order = list(result.mean_dpd(name))
     places = [result.raters.index(rater) for rater in order]
     matrix = result.matrices[name][np.ix_(places, places)].tolist()
     title = visible(f"DPD of the row over the column, {name}")
@@ -370,5 +370,5 @@ def rater_chart(result: RaterParity, name: str) -> HeatMap:
 
 
 def _ends(result: RaterParity, name: str) -> list[tuple[str, float]]:
-    leaning = list(result.leaning(name).items())
+    leaning = list(result.mean_dpd(name).items())
     return leaning if len(leaning) <= 6 else [*leaning[:3], *leaning[-3:]]

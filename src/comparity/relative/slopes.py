@@ -145,14 +145,14 @@ class SlopeFit:
 FEWEST = 10
 
 
-ALONE = 1e-5
+LEAST_RESIDUAL_SHARE = 1e-5
 """Part of its own residual that the furthest subject keeps at least; of less, rounding decides."""
 
 
 def _impossible(moments: Moments, line: SlopeFit) -> str:
     if moments.n < FEWEST:
         return f"a slope needs {FEWEST} subjects, there are {moments.n}."
-    if 1 - line.leverages.max() < ALONE:
+    if 1 - line.leverages.max() < LEAST_RESIDUAL_SHARE:
         return "one subject alone draws the line: all others have nearly the same value."
     if is_rare(moments):
         return (

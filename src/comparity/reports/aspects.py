@@ -124,7 +124,7 @@ def _intersections(told: Told) -> Lines:
         )
 
 
-def _unknown(told: Told) -> Lines:
+def _lines_of_unknown(told: Told) -> Lines:
     for table in _tables(told):
         yield f"{clip(table['attribute'])}: {_people(table['unknown'])}.", False
     if not _tables(told):
@@ -150,7 +150,7 @@ ASPECTS: dict[str, Callable[[Told], Lines]] = {
     "software": _software,
     "impact": _impact,
     "intersections": _intersections,
-    "unknown": _unknown,
+    "unknown": _lines_of_unknown,
     "small groups": _small_groups,
 }
 """What results can say of a point, by its name in the outlines."""

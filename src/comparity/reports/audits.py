@@ -44,7 +44,7 @@ MOST_TESTS = 40
 # So many lines of one kind are told; all are in to_dict() and --json.
 LISTED = 40
 
-SINGULAR = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
+ONE_UNIT = {"judgments": "judgment", "decisions": "decision", "pairs": "pair", "queries": "query"}
 """What an audit counts, where there is one of it."""
 
 # So many kinds of pairs are named in one sentence.
@@ -167,7 +167,7 @@ def _reasons(audit: Audit) -> Iterator[str]:
 
 
 def _few_evaluators(audit: Audit) -> Iterator[str]:
-    """Say that sizes are not all it takes where evaluators are too few to tell their spread."""
+    """Note where more data will not help, because few evaluators do not tell their spread."""
     sized = any(test.needed is not None for test in audit.tests)
     if sized and "evaluators" in audit.design and audit.n_evaluators < FEW_EVALUATORS:
         yield (
@@ -299,7 +299,7 @@ def _data(audit: Audit) -> str:
 
 
 def _units(number: int, unit: str) -> str:
-    return f"1 {SINGULAR.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
+    return f"1 {ONE_UNIT.get(unit, unit)}" if number == 1 else f"{count(number)} {unit}"
 
 
 def gap_charts(audit: Audit) -> Sequence[Chart]:
@@ -386,7 +386,7 @@ def _drawn_tests(audit: Audit) -> list[JudgedGap]:
 
 
 def audit_section(audit: Audit) -> Section:
-    """Return what is told of an audit."""
+    """Return an audit as a section of a report."""
     return Section(
         headline=headline(audit),
         sentences=tuple(audit_sentences(audit)),

@@ -75,7 +75,7 @@ class Bundle(Result):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def section(self) -> Section:
-        """Return what is told of a bundle."""
+        """Return the bundle as a section of a report."""
         made = ", ".join(f"{clip(name)} {clip(found)}" for name, found in self.versions.items())
         rows = [(clip(one.name), count(one.size), one.sha256) for one in self.files]
         data = [(clip(name), clip(digest)) for name, digest in self.data.items()]
@@ -167,7 +167,7 @@ def _versions() -> dict[str, str]:
 
 
 def is_bundle(path: str | Path) -> bool:
-    """Say whether a file is a ZIP archive."""
+    """Return whether a file is a ZIP archive."""
     try:
         return zipfile.is_zipfile(path)
     except OSError as error:

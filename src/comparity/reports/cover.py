@@ -141,9 +141,9 @@ def overall_verdict(results: Iterable[Result]) -> str:
 
 def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     """Return what a result was made from, by name: files, columns, rows, groups, version."""
-    provenance = _mapping(content.get("provenance"))
-    data = _mapping(provenance.get("data")) or provenance
-    columns = {**data, **_mapping(data.get("columns"))}
+    provenance = mapping_of(content.get("provenance"))
+    data = mapping_of(provenance.get("data")) or provenance
+    columns = {**data, **mapping_of(data.get("columns"))}
     facts = {"question": _question_of(content.get("notion") or content.get("kind"))}
     facts["files"] = "; ".join(_files(data.get("files")))
     words = {**COLUMNS, **(MAKERS if "differential" in str(content.get("notion")) else {})}
@@ -171,7 +171,7 @@ def said_threshold(data: Mapping[str, Any]) -> str:
 
 def _files(found: Any) -> Iterator[str]:
     for one in found if isinstance(found, list | tuple) else ():
-        known = _mapping(one)
+        known = mapping_of(one)
         name, digest = known.get("name"), known.get("sha256")
         if isinstance(name, str) and isinstance(digest, str):
             yield f"{clip(name)} (sha256 {clip(digest[:HASH_DIGITS])}…)"
@@ -221,7 +221,7 @@ def _group_sizes(content: Mapping[str, Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     rates = content.get("rates")
     for one in rates if isinstance(rates, list | tuple) else ():
-        known = _mapping(one)
+        known = mapping_of(one)
         name, group, trials = (known.get(key) for key in ("name", "of", "trials"))
         if name in ("true positive rate", "false positive rate") and isinstance(trials, int):
             sizes[str(group)] = sizes.get(str(group), 0) + trials
@@ -229,5 +229,6 @@ def _group_sizes(content: Mapping[str, Any]) -> dict[str, int]:
     return {name.replace(": ", "=", 1): n for name, n in sizes.items()} | sizes
 
 
-def _mapping(found: Any) -> Mapping[str, Any]:
+def mapping_of(found: Any) -> Mapping[str, Any]:
+    """Return a mapping; whatever else a file that was written elsewhere holds is none."""
     return found if isinstance(found, Mapping) else {}

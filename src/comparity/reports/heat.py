@@ -55,7 +55,7 @@ def colours(light: float) -> tuple[str, str]:
     return _between(CIVIDIS, light)
 
 
-def leaning(light: float) -> tuple[str, str]:
+def signed_colours(light: float) -> tuple[str, str]:
     """Return the colour of a cell for a number of either sign, and of the letters on it.
 
     Parameters
@@ -65,7 +65,7 @@ def leaning(light: float) -> tuple[str, str]:
 
     Examples
     --------
-    >>> leaning(0.0), leaning(0.5), leaning(1.0)
+    >>> signed_colours(0.0), signed_colours(0.5), signed_colours(1.0)
     (('#005aa0', '#ffffff'), ('#ffffff', '#000000'), ('#c85500', '#000000'))
     """
     return _between((BLUE, "#ffffff", ORANGE), light)
@@ -93,7 +93,7 @@ def _luminance(channels: list[int]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-UNKNOWN = "#888888"
+UNKNOWN_COLOUR = "#888888"
 """Colour of an entry without a number."""
 
 
@@ -222,14 +222,16 @@ class HeatMap(Chart):
 
     def tiles(self) -> Iterator[Tile]:
         """Yield one tile for each entry."""
-        left, size, colour = self.left, self.size, leaning if self.both_ways else colours
+        left, size, colour = self.left, self.size, signed_colours if self.both_ways else colours
         for row, shades in enumerate(self.shades):
             for column, shade in enumerate(shades):
                 said = self.cells[row][column].partition("\n")[0]
                 yield Tile(
                     x=round(left + column * size, 2),
                     y=round(row * size, 2),
-                    fill=UNKNOWN if math.isnan(self.values[row][column]) else colour(shade)[0],
+                    fill=UNKNOWN_COLOUR
+                    if math.isnan(self.values[row][column])
+                    else colour(shade)[0],
                     about=f"{self.names[row]} over {self.names[column]}: {said}",
                 )
 

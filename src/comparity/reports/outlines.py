@@ -101,7 +101,7 @@ class Report(Result):
         return {part: told[0] for part, told in found.items() if told}
 
     def section(self) -> Section:
-        """Return what is told of the report."""
+        """Return the report as a section of a report."""
         gaps = f"{count(self.n_gaps)} of {several(len(self.points), 'point')} have gaps"
         missing = [f"{one.name}: {gap}" for one in self.points for gap in one.gaps]
         return Section(

@@ -20,7 +20,7 @@ from comparity.errors import FileAccessError, ForeignResultError
 from comparity.errors.spelling import visible
 from comparity.reports.charts import KINDS
 from comparity.reports.cover import TODAY, Cover, data_facts, overall_verdict, read_date
-from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, leaning
+from comparity.reports.heat import BLUE, CIVIDIS, ORANGE, colours, signed_colours
 from comparity.reports.sections import Section, clip
 from comparity.results.dropped import dropped_sentence
 from comparity.results.result import Result, read_result
@@ -91,7 +91,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["isolated"] = _isolate_names
-    environment.globals |= {"kinds": KINDS, "colours": colours, "leaning": leaning}
+    environment.globals |= {"kinds": KINDS, "colours": colours, "signed_colours": signed_colours}
     environment.globals |= {"spectrum": CIVIDIS, "ends": (BLUE, "#ffffff", ORANGE)}
     return environment
 

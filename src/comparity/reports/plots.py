@@ -19,7 +19,7 @@ from comparity.reports.charts import (
     RowChart,
     TreeChart,
 )
-from comparity.reports.heat import UNKNOWN, HeatMap, colours, leaning
+from comparity.reports.heat import UNKNOWN_COLOUR, HeatMap, colours, signed_colours
 from comparity.tables.outputs import replace_file
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _draw_mark(ax: Axes, mark: Mark, y: float, label: str | None, size: float) -
 
 
 def _are_narrow(rows: Sequence[Row]) -> bool:
-    """Say whether rows are many, and their names short enough for one line each."""
+    """Return whether rows are many, and their names short enough for one line each."""
     return len(rows) > DENSE_ROWS and max(len(row.label) for row in rows) <= ONE_LINE
 
 
@@ -205,9 +205,11 @@ def _draw_heat_map(ax: Axes, chart: HeatMap) -> Any:
 
     k = len(chart.names)
     style: dict[str, Any] = {"parse_math": False, "fontsize": 6 if k > 25 else 9}
-    scale = LinearSegmentedColormap.from_list("scale", chart.steps).with_extremes(bad=UNKNOWN)
+    scale = LinearSegmentedColormap.from_list("scale", chart.steps).with_extremes(
+        bad=UNKNOWN_COLOUR
+    )
     shown = ax.imshow(chart.values, vmin=chart.low, vmax=chart.high, cmap=scale)
-    ink_on = leaning if chart.both_ways else colours
+    ink_on = signed_colours if chart.both_ways else colours
     for row, shades in enumerate(chart.shades if k <= FIRST_LINES else ()):
         for column, shade in enumerate(shades):
             text = chart.cells[row][column]

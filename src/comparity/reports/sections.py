@@ -1,8 +1,8 @@
 """What is shown of a result, the same in a terminal, a notebook and a page.
 
-Every class of results says what is told of it (``section()``): a headline, sentences, charts,
-tables, lists. Media only lay these out. Numbers, and strings from data, become text here, too, that
-is safe to show.
+Every class of results describes itself (``section()``): a headline, sentences, charts, tables,
+lists. Media only lay these out. Numbers, and strings from data, become text here, too, that is safe
+to show.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def rate(value: float | None) -> str:
     >>> rate(0.81249), rate(None)
     ('0.812', 'n/a')
     """
-    return MISSING if _missing(value) else f"{value:.3f}"
+    return MISSING if _is_missing(value) else f"{value:.3f}"
 
 
 def signed(value: float | None) -> str:
@@ -225,7 +225,7 @@ def signed(value: float | None) -> str:
     >>> signed(0.05), signed(-0.0001)
     ('+0.050', '-0.000')
     """
-    return MISSING if _missing(value) else f"{value:+.3f}"
+    return MISSING if _is_missing(value) else f"{value:+.3f}"
 
 
 def interval(low: float | None, high: float | None, *, sign: bool = True) -> str:
@@ -253,7 +253,7 @@ def p_value(value: float | None) -> str:
     >>> p_value(0.01234), p_value(1.0), p_value(3e-12)
     ('0.012', '1.00', '< 0.0001')
     """
-    if value is None or _missing(value):
+    if value is None or _is_missing(value):
         return MISSING
     if value < 1e-4:
         return "< 0.0001"
@@ -349,5 +349,5 @@ def expected_count(value: float) -> str:
     return count(round(value)) if math.isfinite(value) else "unlimited"
 
 
-def _missing(value: float | None) -> bool:
+def _is_missing(value: float | None) -> bool:
     return value is None or not math.isfinite(value)

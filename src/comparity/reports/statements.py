@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from comparity.inference.gap_tests import RateEstimate
-from comparity.reports.cover import said_threshold
+from comparity.reports.cover import mapping_of, said_threshold
 from comparity.reports.sections import clip, percent, short_id
 from comparity.results.audit import Audit, JudgedGap
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
@@ -227,8 +227,8 @@ def _rates_in_words(audit: Audit, first: Side, second: Side, digits: int) -> str
         return _pairs_in_words(audit, first, second, digits, known, attribute)
     shares = [POINTS.text(side.estimate.rate, digits) for side in (first, second)]
     groups = [_group(side.name, attribute) for side in (first, second)]
-    label = _named(known.get("label", "the label"))
-    model = _named(known.get("prediction", "the model's decision"))
+    label = _subject_of(known.get("label", "the label"))
+    model = _subject_of(known.get("prediction", "the model's decision"))
     label_yes, label_no, model_yes = _words_for_yes(audit)
     answer = label_yes if first.estimate.name == "true positive rate" else label_no
     return (
@@ -242,8 +242,8 @@ def _words_for_yes(audit: Audit) -> tuple[str, str, str]:
 
     They are the words of the data where these were named; of a score, how large it is.
     """
-    data = _mapping(audit.provenance.get("data"))
-    known = {**data, **_mapping(data.get("columns"))}
+    data = mapping_of(audit.provenance.get("data"))
+    known = {**data, **mapping_of(data.get("columns"))}
     score = said_threshold(known)
     named = known.get("positive")
     if not isinstance(named, list | tuple) or not named:
@@ -255,7 +255,7 @@ def _words_for_yes(audit: Audit) -> tuple[str, str, str]:
 def _pairs_in_words(
     audit: Audit, first: Side, second: Side, digits: int, known: Mapping[str, str], attribute: str
 ) -> str:
-    model = _named(known.get("score", "the model"))
+    model = _subject_of(known.get("score", "the model"))
     who, put = _whose_order(audit, known)
     unit = "judgments" if audit.unit == "judgments" else "pairs"
     weighted = " (standardised)" if "(standardised)" in audit.notion else ""
@@ -268,8 +268,8 @@ def _pairs_in_words(
 
 
 def _is_number(audit: Audit) -> bool:
-    """Tell whether the groups of a pair are the larger and the smaller value of a number."""
-    return bool(_mapping(audit.provenance.get("options")).get("continuous"))
+    """Return whether the groups of a pair are the larger and the smaller value of a number."""
+    return bool(mapping_of(audit.provenance.get("options")).get("continuous"))
 
 
 def _whose_order(audit: Audit, known: Mapping[str, str]) -> tuple[str, str]:
@@ -278,7 +278,7 @@ def _whose_order(audit: Audit, known: Mapping[str, str]) -> tuple[str, str]:
         return "judges", "put"
     if "panel" in audit.notion:
         return f"the {audit.notion.partition('with the ')[2]}", "puts"
-    return _named(known.get("label", "the label")), "puts"
+    return _subject_of(known.get("label", "the label")), "puts"
 
 
 def _kind_of_pair(name: str, attribute: str, is_number: bool) -> str:
@@ -297,8 +297,8 @@ def _group(name: str, attribute: str) -> str:
 
 def _columns(audit: Audit) -> dict[str, str]:
     """Return the names of columns that the audit knows, of one sensitive column only."""
-    data = _mapping(audit.provenance.get("data"))
-    named = {**data, **_mapping(data.get("columns"))}
+    data = mapping_of(audit.provenance.get("data"))
+    named = {**data, **mapping_of(data.get("columns"))}
     found = {key: named[key] for key in ("label", "prediction", "score") if named.get(key)}
     sensitive = named.get("sensitive")
     if isinstance(sensitive, list | tuple) and len(sensitive) == 1:
@@ -308,12 +308,7 @@ def _columns(audit: Audit) -> dict[str, str]:
     return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
-def _mapping(found: Any) -> Mapping[str, Any]:
-    """Return a mapping; whatever else a file that was written elsewhere holds is none."""
-    return found if isinstance(found, Mapping) else {}
-
-
-def _named(column: str) -> str:
+def _subject_of(column: str) -> str:
     """Return the name of a column as the subject of a sentence."""
     return f"the {column}" if column in WORDS else _safe(column)
 

@@ -255,7 +255,7 @@ class Audit(Result):
         )
 
     def section(self) -> Section:
-        """Return what is told of an audit."""
+        """Return an audit as a section of a report."""
         from comparity.reports.audits import audit_section
 
         return audit_section(self)

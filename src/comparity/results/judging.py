@@ -143,7 +143,7 @@ def judge(
 
 
 def _say_too_few(gap: GapTest, equivalence_p: float, margin: float, alpha: float) -> str:
-    """Say that items are too few for what their pairs would show; nothing where they are not."""
+    """Return a note where items are too few for the finding that their pairs would give."""
     if gap.has_seen_enough(margin, alpha) or not equivalence_p <= alpha:
         return ""
     needed = items_to_see(margin, alpha)

@@ -123,7 +123,7 @@ class Result(ABC):
 
     @abstractmethod
     def section(self) -> Section:
-        """Return what is told of this answer, in words, tables and charts."""
+        """Return the answer as a section of a report: words, tables and charts."""
 
     def parts(self) -> Mapping[str, Result]:
         """Return further answers that are told after this one, by name."""

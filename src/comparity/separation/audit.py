@@ -46,7 +46,7 @@ from comparity.separation.options import SeparationForm, SeparationOptions, chec
 from comparity.tables.features import as_array, named_attributes
 from comparity.tables.files import read_table
 from comparity.tables.typing import Attributes, Column
-from comparity.tables.values import check_groups, qualified, yes_values
+from comparity.tables.values import check_groups, prefix_attribute, yes_values
 
 UNCLUSTERED = "Rows are taken to be independent of each other."
 LABELS = "Labels are taken as right, and as known for those who were turned down, too."
@@ -235,7 +235,7 @@ def _audit_rates(
     tests, groups, estimates, joint = [], [], [], []
     summary: dict[str, float] = {}
     for attribute, found in rates.items():
-        qualify = partial(qualified, attribute, several=len(rates) > 1)
+        qualify = partial(prefix_attribute, attribute, several=len(rates) > 1)
         names = counts[attribute].groups
         groups += [f"{attribute}={group}" if len(rates) > 1 else group for group in names]
         summary |= {qualify(name): value for name, value in told.summary[attribute].items()}

@@ -44,7 +44,7 @@ from comparity.results.judging import conclude, judge
 from comparity.separation.options import SeparationOptions
 from comparity.tables.columns import check_sensitive, labelled_columns
 from comparity.tables.frames import text_of
-from comparity.tables.values import check_lengths, numbers, qualified
+from comparity.tables.values import check_lengths, numbers, prefix_attribute
 
 
 class GroupRate(NamedTuple):
@@ -94,7 +94,7 @@ class GroupRate(NamedTuple):
         one, two = (Cell(group, self.label) for group in groups)
         if not isinstance(self.counts, ClusteredDecisionCounts) or not scarce:
             if anytime and scarce:
-                sharing = PairCounts({one: first, two: second}).sharing()
+                sharing = PairCounts({one: first, two: second}).sharing_moments()
                 test = compare_cells(sharing, one, two, null=null)
                 return replace(test, method="score z" if test.pivot else test.method)
             compare = compare_rates_wald if rule == "paper" else compare_rates
@@ -278,7 +278,7 @@ def audit_numbers(
     several = len(found.values) > 1
     tests, groups = [], []
     for attribute, values in found.values.items():
-        qualify = partial(qualified, attribute, several=several)
+        qualify = partial(prefix_attribute, attribute, several=several)
         tests += [rate.compare(values, qualify) for rate in rates]
         ends = ("larger", "smaller")
         groups += [f"{attribute}={end}" if several else end for end in ends]

@@ -44,7 +44,7 @@ LEVELS = 20
 """Labels of at most so many values are kept exactly."""
 
 # Two statistics this close are one number reached by sums in another order.
-SAME = 1e-10
+SAME_STATISTIC = 1e-10
 
 HELD_BACK = 10.0
 """Where rows tell less than so many times the ridge, it takes a tenth of a coefficient or more."""
@@ -243,7 +243,7 @@ def mean_information(fit: AttributeFit) -> float:
 
 def _test_information(observed: float, drawn: Floats, null: str) -> PermutationTest:
     """Test whether the information is more than what permutations show."""
-    beyond = int((drawn >= observed - SAME).sum())
+    beyond = int((drawn >= observed - SAME_STATISTIC).sum())
     return PermutationTest(
         null=null,
         name="mutual information",

@@ -104,7 +104,7 @@ class AttributeInformation(Result):
     notes: tuple[str, ...] = ()
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         return _section(self)
 
     @property

@@ -80,7 +80,7 @@ class Gaps:
         used = [
             name for name in known if _is_read(name, (*self.columns, *self._unnamed_columns(known)))
         ]
-        lacking = {name: _missing(frame, name) for name in used}
+        lacking = {name: _where_missing(frame, name) for name in used}
         about = [name for name in known if name in {*ITEM_COLUMNS, *used} and name != self.item]
         if self.items and self.item not in known:
             gone = [nw.col(name).cast(nw.String).is_in(sorted(self.items)) for name in about]
@@ -120,7 +120,7 @@ def _is_read(name: Any, columns: Sequence[str]) -> bool:
     return any(name == one or ("*" in one and fnmatchcase(str(name), one)) for one in columns)
 
 
-def _missing(frame: Any, name: str) -> nw.Expr:
+def _where_missing(frame: Any, name: str) -> nw.Expr:
     value = nw.col(name)
     if frame.collect_schema()[name].is_float():
         return value.is_null() | value.is_nan()

@@ -111,7 +111,7 @@ def _by_text(columns: Mapping[Any, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def _rows_alike(values: Any) -> bool:
-    """Say whether these are rows of one length, as lists within a list."""
+    """Return whether these are rows of one length, as lists within a list."""
     if not isinstance(values, list | tuple) or not values:
         return False
     return all(isinstance(row, list | tuple) and len(row) == len(values[0]) for row in values)

@@ -35,7 +35,7 @@ class FileParts:
 
 
 def is_pattern(name: str) -> bool:
-    """Say whether a name is a pattern rather than that of a file."""
+    """Return whether a name is a pattern rather than that of a file."""
     return any(sign in name for sign in PATTERN_SIGNS) and not os.path.exists(name)
 
 

@@ -88,7 +88,7 @@ def of_engine(values: Any, name: str = "array") -> Any:
 
 
 def is_frame(values: Any) -> bool:
-    """Say whether this is a frame as narwhals has it."""
+    """Return whether this is a frame as narwhals has it."""
     return isinstance(values, nw.DataFrame | nw.LazyFrame)
 
 
@@ -112,7 +112,7 @@ def open_frame(native: Any, name: str) -> tuple[Any, list[str]]:
 
 
 def is_missing(value: object) -> bool:
-    """Say whether a Python value stands for nothing: None, NaN, pandas' NA and NaT."""
+    """Return whether a Python value stands for nothing: None, NaN, pandas' NA and NaT."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float | np.floating | Decimal) and bool(value != value)
@@ -160,7 +160,7 @@ def n_rows(frame: nw.LazyFrame[Any]) -> int:
 
 
 def stays_on_engine(frame: nw.LazyFrame[Any]) -> bool:
-    """Say whether a frame lives in an engine that holds more rows than memory does."""
+    """Return whether a frame lives in an engine that holds more rows than memory does."""
     engine = frame.implementation
     return bool(engine.is_duckdb() or engine.is_spark_like())
 
@@ -386,7 +386,7 @@ def move_items(items: Table, comparisons: Table) -> Table:
 
 
 def _are_joinable(first: Any, second: Any) -> bool:
-    """Say whether two relations belong to one connection; DuckDB tells only by refusing."""
+    """Return whether two relations belong to one connection; DuckDB tells only by refusing."""
     import duckdb
 
     try:

@@ -364,7 +364,7 @@ def check_outcome_read(
 
 
 def is_called_outcome(column: object) -> bool:
-    """Say whether the name of a column speaks of the outcome of a comparison.
+    """Return whether the name of a column speaks of the outcome of a comparison.
 
     Examples
     --------

@@ -128,7 +128,7 @@ class MemoryLimits:
     work: EngineProgress = field(default_factory=EngineProgress)
 
     def holds(self, rows: int, bytes_per_row: int) -> bool:
-        """Say whether so many rows fit."""
+        """Return whether so many rows fit."""
         return rows * bytes_per_row <= self.memory
 
 

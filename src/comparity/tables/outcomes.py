@@ -162,7 +162,7 @@ def _count_sides(table: Table, columns: Iterable[str]) -> dict[str, Sides]:
 
 
 def _sides_named(table: Table, column: str) -> dict[str, nw.Expr]:
-    """Say where a column names the first item, the second or a tie, by a word or by a code."""
+    """Return where a column names the first item, the second or a tie, by a word or by a code."""
     text = table.text(column)
     word = text.str.strip_chars(BLANKS).str.to_lowercase()
     first, second = (
@@ -184,7 +184,7 @@ def _sides_named(table: Table, column: str) -> dict[str, nw.Expr]:
 
 
 def _contradicts(said: Sides | None, *, named: bool, telling: bool) -> bool:
-    """Say whether a column that is not read says who won, and not always the first item."""
+    """Return whether a column that is not read says who won, and not always the first item."""
     if said is None:
         return named and not telling
     if telling:
@@ -211,7 +211,7 @@ def explain_winners(table: Table, side: nw.Expr) -> None:
 
 
 def winning_side(table: Table) -> nw.Expr:
-    """Say which side won: an id of one of the two items, or a word, unless these contradict."""
+    """Return which side won: an id of one of the two items, or a word, unless these contradict."""
     text = table.text("winner")
     word = text.str.strip_chars(BLANKS).str.to_lowercase()
     left, right = _side_words(table)
@@ -244,7 +244,7 @@ def _side_words(table: Table) -> tuple[list[str], list[str]]:
 
 
 def is_label_studio(path: str | os.PathLike[str]) -> bool:
-    """Say whether a JSON file begins like an export of annotated tasks."""
+    """Return whether a JSON file begins like an export of annotated tasks."""
     name = os.fspath(path)
     if not Path(name).is_file():
         return False
@@ -341,7 +341,7 @@ HOW, PROBABILITY, RANDOM, CHOSEN = "how", "probability", "random", "chosen"
 
 
 def says_how(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], columns: Collection[str]) -> bool:
-    """Say whether column ``how`` tells of chosen pairs, and not of something else.
+    """Return whether column ``how`` tells of chosen pairs, and not of something else.
 
     It does beside probabilities, and where it holds no word but ``random`` and ``chosen``.
     """

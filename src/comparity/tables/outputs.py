@@ -108,7 +108,7 @@ def check_apart(output: AnyPath, others: Iterable[AnyPath]) -> None:
 
 
 def is_same_file(one: AnyPath, other: AnyPath) -> bool:
-    """Say whether two paths name one file, which need not exist yet; a pipe or terminal is none."""
+    """Return whether two paths name one file, existing or not; a pipe or terminal is none."""
     try:
         found, second = os.stat(one), os.stat(other)
     except (OSError, ValueError):
@@ -117,7 +117,7 @@ def is_same_file(one: AnyPath, other: AnyPath) -> bool:
 
 
 def is_stream(path: AnyPath) -> bool:
-    """Say whether a path names no file but a pipe, a terminal, a device or an open descriptor."""
+    """Return whether a path names a pipe, a terminal, a device or an open descriptor."""
     if DESCRIPTOR.fullmatch(os.fspath(path)):
         return True
     try:

@@ -192,7 +192,7 @@ def check_groups(groups: Mapping[str, Collection[str]]) -> None:
             raise TooManyGroupsError(attribute, names, MOST_GROUPS)
 
 
-def qualified(attribute: str, text: str, *, several: bool) -> str:
+def prefix_attribute(attribute: str, text: str, *, several: bool) -> str:
     """Put the attribute before a text where more than one attribute is audited."""
     return f"{attribute}: {text}" if several else text
 
@@ -276,7 +276,7 @@ def _parse_number(value: Any) -> float | None:
 def binary(
     values: list[str], name: str, *, role: str, positive: str | None, classes: bool = False
 ) -> NDArray[np.bool_]:
-    """Say which of the distinct values of a label or prediction are positive.
+    """Return which of the distinct values of a label or prediction are positive.
 
     0, 1, true, false, yes and no are understood (in any case); with `positive`, that value is
     positive and every other one negative. Where `classes` can be judged, too, an error says so.
@@ -304,7 +304,7 @@ def positives(
     names: tuple[str, str],
     positive: object,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which distinct labels and which distinct predictions are positive."""
+    """Return which distinct labels and which distinct predictions are positive."""
     words = _positive_words(positive, (labels, predictions), names)
     truths = []
     for wanted, values, other, name, role in (

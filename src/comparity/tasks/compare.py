@@ -63,7 +63,6 @@ REVERSED = ("certainty",)
 """Questions about the effort for which more is less."""
 MOST_POINTS = 7
 SCALED = "minutes of judging until the verdict; the gap of ratings scaled by agreement"
-ALIKE = "the same, if the gap were as large in both"
 
 
 @shows(TaskOptions)
@@ -78,7 +77,7 @@ def compare_tasks(
     score: str | None = None,
     **choices: Any,
 ) -> TaskComparison:
-    """Say whether rating items or comparing pairs needs fewer minutes, and how they differ.
+    """Return whether rating items or comparing pairs needs fewer minutes, and how they differ.
 
     Judges were assigned to the two tasks at random (``task = "both"`` of ``comparity collect``), so
     tasks are compared between judges: every error counts judges. See

@@ -136,7 +136,7 @@ def consistency(answers: TaskAnswers, weights: Floats | None, n_items: int) -> C
     weight = np.ones(len(rows.order)) if weights is None else weights
     total = float(weight.sum())
     if not total > 0:
-        return _unknown()
+        return _undefined_concordance()
     alike = (1 + rows.order) / 2
     value = float(weight @ alike) / total
     e = weight * (alike - value) / total
@@ -256,7 +256,7 @@ def agreement(answers: TaskAnswers, weights: Floats | None, n_items: int) -> Con
     _, pair, times = np.unique(key, return_inverse=True, return_counts=True)
     shared = times[pair] > 1
     if not (weight[shared] > 0).any():
-        return _unknown()
+        return _undefined_concordance()
     rows, weight = rows.keep(shared), weight[shared]
     key, first, pair = np.unique(
         rows.low * n_items + rows.high, return_index=True, return_inverse=True
@@ -379,7 +379,7 @@ def _jackknife(judge: Ints, alike: Floats, weight: Floats, members: int) -> floa
     return float((n - 1) / n * ((left - left.mean()) ** 2).sum())
 
 
-def _unknown() -> Concordance:
+def _undefined_concordance() -> Concordance:
     none = np.zeros(0, dtype=np.int64)
     return Concordance(
         value=math.nan,

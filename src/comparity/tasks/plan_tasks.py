@@ -70,7 +70,7 @@ class TaskPlan(Result):
         return frame_of_rows(rows, backend)
 
     def section(self) -> Section:
-        """Return what is told of the plan."""
+        """Return the plan as a section of a report."""
         known = self.assumptions
         return Section(
             headline=f"{count(self.n_minutes)} judges are needed for each task",

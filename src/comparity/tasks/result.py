@@ -1,4 +1,4 @@
-"""What is told of ratings beside comparisons."""
+"""The comparison of ratings with comparisons, and its report."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class TaskComparison(Result):
         return frame_of_rows(self.rows(), backend)
 
     def section(self) -> Section:
-        """Return what is told of it."""
+        """Return the answer as a section of a report."""
         headlines = {
             "ratings": "Rating needs fewer minutes than comparing",
             "comparisons": "Comparing needs fewer minutes than rating",

@@ -313,7 +313,7 @@ def _parts(pairs: Codes) -> Codes:
 
 
 def _can_be_split(unit: Codes, fraction: float) -> bool:
-    """Say whether whole parts make up about the share wanted."""
+    """Return whether whole parts make up about the share wanted."""
     sizes = np.bincount(unit)
     return bool(sizes.max() <= len(unit) * min(fraction, 1 - fraction) / 2)
 

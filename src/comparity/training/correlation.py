@@ -32,8 +32,8 @@ from comparity.training.rows import CellWeights, Rows, Scale, take_items, traini
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-FLAT = 1e-12
-"""A direction with less variance over pairs than this has no correlation."""
+LEAST_SPREAD = 1e-12
+"""A direction whose differences over pairs have a smaller SD than this has no correlation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,10 +60,10 @@ class PairMoments:
         A column, or a score, that is constant has no correlation.
         """
         variance = float(slope @ self.features @ slope)
-        if variance <= FLAT**2:
+        if variance <= LEAST_SPREAD**2:
             return 0.0, np.zeros(len(slope))
         each = self.crossed / (
-            math.sqrt(variance) * np.where(self.spread > FLAT, self.spread, np.inf)
+            math.sqrt(variance) * np.where(self.spread > LEAST_SPREAD, self.spread, np.inf)
         )
         rho = slope @ each
         each -= np.outer(self.features @ slope / variance, rho)
@@ -229,7 +229,7 @@ class _PenalisedScorer(FairScorer):
     def _account(
         self, found: Candidates, picked: Chosen, rows: Rows, by: Rows, choices: Choices
     ) -> Training:
-        """Tell of accuracies across groups and of the squared error without the penalty."""
+        """Return the answer with accuracies across groups and the loss without the penalty."""
         assert isinstance(by, _PenalisedRows)
         terms: tuple[Terms, ...] = ()
         if self.continuous or len(self.groups_) > 1:

@@ -244,7 +244,7 @@ def fit_score(
     progress : bool
         Show a bar on a terminal.
     tell_of : callable
-        How training is told of, where that differs.
+        How the report describes training, where that differs.
     slacks : int
         At so many slacks, from 0 to the difference of least squares, the best mixture is looked
         for, too.

@@ -1,4 +1,4 @@
-r"""The game between a model and what is asked of it.
+r"""The game between a model and the constraints of its goal.
 
 The model player takes gradient steps on convex bounds (hinges); the other player sees the true
 rates and moves weight to what is missed. For constraints :math:`g_i \le 0` the weights are the
@@ -211,7 +211,7 @@ class Pace(NamedTuple):
     ticks: Iterator[int] | None = None
 
     def tick(self) -> None:
-        """Say that a step was made."""
+        """Report that a step was made."""
         if self.ticks is not None:
             next(self.ticks, None)
 

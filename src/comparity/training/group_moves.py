@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,13 +147,19 @@ def group_shift(
     items = items_of_two_groups(y, scores, sensitive_features, queries=queries, what=what)
     apart, share = _least_shift(items, float(slack)), float(np.mean(items.group == 1))
     shifts = np.array([-share * apart, (1 - share) * apart])
-    before, after = (_facts(items, one) for one in (items.score, items.score + shifts[items.group]))
+    before, after = (
+        _measure(items, one) for one in (items.score, items.score + shifts[items.group])
+    )
     return GroupShift(
         groups=items.groups,
         shifts=dict(zip(items.groups, shifts.tolist(), strict=True)),
         slack=float(slack),
-        **after,
-        **{f"{name}_before": number for name, number in before.items()},
+        accuracy=after.accuracy,
+        difference=after.difference,
+        squared_error=after.squared_error,
+        accuracy_before=before.accuracy,
+        difference_before=before.difference,
+        squared_error_before=before.squared_error,
     )
 
 
@@ -174,10 +180,17 @@ def _least_shift(items: LabelledItems, slack: float) -> float:
     return sign * high
 
 
-def _facts(items: LabelledItems, scores: Floats) -> dict[str, Any]:
+class _ScoreFacts(NamedTuple):
+    """How well scores order and estimate labels, and the difference between groups."""
+
+    accuracy: float
+    difference: float
+    squared_error: float
+
+
+def _measure(items: LabelledItems, scores: Floats) -> _ScoreFacts:
     accuracy, gap = cross_group_rates(items, scores)
-    error = float(np.mean((scores - items.label) ** 2))
-    return {"accuracy": accuracy, "difference": abs(gap), "squared_error": error}
+    return _ScoreFacts(accuracy, abs(gap), float(np.mean((scores - items.label) ** 2)))
 
 
 ADJUSTMENTS = ("shift", "monotone")

@@ -126,7 +126,7 @@ class PairFamily:
         over = over / scale if both else np.full(n_cells, np.nan)
         return CellSums(accuracy, short / scale, over, gradient)
 
-    def smoothed(
+    def smoothed_accuracy(
         self, scores: Floats, *, width: float, weights: Floats | None = None
     ) -> tuple[Floats, Floats]:
         r"""Return smoothed accuracies, and the gradient of their weighted sum.
@@ -155,7 +155,8 @@ class PairFamily:
         --------
         >>> y, group = np.array([0.0, 1.0]), np.zeros(2, dtype=int)
         >>> pairs = labelled_pairs(y, group, ("all",))
-        >>> rate, slope = pairs.smoothed(np.array([0.0, 0.5]), width=1.0, weights=np.ones(1))
+        >>> scores, weights = np.array([0.0, 0.5]), np.ones(1)
+        >>> rate, slope = pairs.smoothed_accuracy(scores, width=1.0, weights=weights)
         >>> rate.tolist(), slope.tolist()
         ([0.875], [-0.5, 0.5])
         """

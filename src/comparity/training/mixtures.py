@@ -319,7 +319,7 @@ def _best(
 ) -> Floats:
     """Return the shares of least objective within bounds, some of them loosened by rounding."""
     n, worst = len(objective), LARGEST_OBJECTIVE
-    # What went astray is as bad as can be, and no worse than the solver can tell.
+    # Scores that overflowed get the worst objective that the solver can still handle.
     tamed = np.minimum(np.nan_to_num(objective, nan=worst, posinf=worst), worst)
     target = np.append(tamed, np.zeros(len(total) - n))
     loosened = (bounds + tolerance * loose for tolerance in ROUNDING_TOLERANCES)

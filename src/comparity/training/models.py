@@ -276,11 +276,6 @@ class StochasticScorer:
         """Coefficients of linear members."""
         return np.array([one.coefficients for one in self.members])  # type: ignore[attr-defined]
 
-    @property
-    def intercepts(self) -> Floats:
-        """Intercepts of linear members."""
-        return np.array([one.intercept for one in self.members])  # type: ignore[attr-defined]
-
     def __repr__(self) -> str:
         shares = ", ".join(f"{share:.3g}" for share in self.probabilities)
         return f"<{type(self).__name__} of {len(self)}, drawn with probabilities {shares}>"

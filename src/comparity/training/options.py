@@ -173,7 +173,7 @@ class TrainForm(ComparisonColumns, AuditOptions):
 
     @property
     def roles(self) -> dict[str, str]:
-        """Names of the columns that are no features, by what errors call their part."""
+        """Names of the columns that are not features, by the role that error messages give them."""
         parts = {"sensitive": self.sensitive}
         parts = {"label": self.label, **parts} if self.label else parts
         parts |= {"queries": self.query} if self.query else {}

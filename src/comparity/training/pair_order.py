@@ -214,7 +214,7 @@ def pair_order(
 
 
 def _first(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say where a value differs from the one before."""
+    """Return where a value differs from the one before."""
     first = np.ones(len(values), dtype=bool)
     first[1:] = values[1:] != values[:-1]
     return first

@@ -2,8 +2,8 @@ r"""A smooth last stretch: what is asked, without a referee, by L-BFGS.
 
 A game on hinges stops where their bounds are loose: a hinge pays for scores that are far on the
 right side, too. Close to the goal accuracies themselves, smoothed over a width h of scores
-(:meth:`comparity.training.losses.PairFamily.smoothed`), have a useful gradient, and what is asked
-is a smooth program,
+(:meth:`comparity.training.losses.PairFamily.smoothed_accuracy`), have a useful gradient, and what
+is asked is a smooth program,
 
 .. math:: \min_f L(f) \quad \text{s.t.} \quad g(f) = G \, a_h(f) + H t - s \le 0,
 
@@ -141,14 +141,14 @@ class SmoothProblem:
         scores = self.model.scores(parameters)
         # With a squared error beside two accuracies that are compared, one pass is enough.
         first = self.asked.rates[0] if self._along_a_line else None
-        accuracy, line = self.rows.smoothed(scores, self.width, first)
+        accuracy, line = self.rows.smoothed_accuracy(scores, self.width, first)
         missed = self.asked.rates @ accuracy + self.asked.levels @ levels - self.asked.limit
         pushed = np.maximum(self.multipliers + self.weight * missed, 0.0)
         value = float(pushed @ pushed - self.multipliers @ self.multipliers) / (2 * self.weight)
         weights, slope, cost = self._objective(scores, accuracy, levels)
         weights = weights + pushed @ self.asked.rates
         if first is None:
-            line = self.rows.smoothed(scores, self.width, weights)[1]
+            line = self.rows.smoothed_accuracy(scores, self.width, weights)[1]
         else:
             line = line * float(weights @ first / (first @ first))
         slope = slope + line
@@ -266,7 +266,7 @@ def _descend(problem: SmoothProblem, start: Floats) -> list[Floats]:
 
 def _bias(rows: Rows, asked: AskedRates, scores: Floats, width: float) -> Floats:
     """Return by how much more of each constraint is missed than smoothed accuracies say."""
-    apart = np.nan_to_num(rows.accuracy(scores)) - rows.smoothed(scores, width)[0]
+    apart = np.nan_to_num(rows.accuracy(scores)) - rows.smoothed_accuracy(scores, width)[0]
     return np.asarray(asked.rates @ apart)
 
 

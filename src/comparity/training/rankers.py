@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, clone
 
 from comparity.errors import OptionError
 from comparity.training.estimators import FairScorer
 from comparity.training.result import TradeOff
-
-Floats = NDArray[np.float64]
 
 
 class FairRanker(FairScorer):

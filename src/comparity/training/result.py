@@ -22,12 +22,12 @@ SLACK_TOLERANCE = 1e-6
 
 
 class TrainingAnswer(Result):
-    """An answer about training: what is told of it follows from its kind."""
+    """An answer about training; its report follows from its kind."""
 
     __slots__ = ()
 
     def section(self) -> Section:
-        """Return what is told of this answer."""
+        """Return the answer as a section of a report."""
         from comparity.training.section import section
 
         return section(self)

@@ -138,7 +138,7 @@ class Rows:
         """Return the accuracies of all cells; ``nan`` where there are no pairs."""
         return np.concatenate([family.sums(scores).accuracy for family in self.families])
 
-    def smoothed(
+    def smoothed_accuracy(
         self, scores: Floats, width: float, weights: Floats | None = None
     ) -> tuple[Floats, Floats]:
         """Return smoothed accuracies of all cells, 0 without pairs, and their weighted gradient."""
@@ -146,7 +146,7 @@ class Rows:
         for family in self.families:
             cells = slice(start, start + len(family.cells))
             each = None if weights is None else weights[cells]
-            rates, steeper = family.smoothed(scores, width=width, weights=each)
+            rates, steeper = family.smoothed_accuracy(scores, width=width, weights=each)
             found.append(rates)
             slope += steeper
             start = cells.stop
@@ -282,7 +282,7 @@ LEVELS = 20
 
 
 def hold_out(items: LabelledItems, fraction: float, rng: Any) -> NDArray[np.bool_]:
-    """Say which rows are held out; none or all of them where there are too few.
+    """Return which rows are held out; none or all of them where there are too few.
 
     Parameters
     ----------

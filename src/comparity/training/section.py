@@ -1,4 +1,4 @@
-"""What is told of training and weighing."""
+"""Answers about training and weighing as sections of a report."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ LISTED = 16
 
 @singledispatch
 def section(result: TrainingAnswer) -> Section:
-    """Return what is told of an answer about training."""
+    """Return an answer about training as a section of a report."""
     raise TypeError(f"{type(result).__name__} is no account of training")
 
 

@@ -109,8 +109,8 @@ class _Player:
         target = torch.as_tensor(rows.target)
         return bounds, torch.as_tensor(rows.share) @ (scores - target) ** 2
 
-    def known(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Say which combinations of accuracies rest on pairs that were looked at: 1 or 0."""
+    def mark_known(self, coefficients: torch.Tensor) -> torch.Tensor:
+        """Return 1 for combinations of accuracies whose pairs were all looked at, else 0."""
         return (coefficients.abs() @ (1 - self.seen) == 0).to(torch.float64)
 
     def penalty(self) -> torch.Tensor:
@@ -183,7 +183,7 @@ class PairwiseProblem(_Problem):
         # An accuracy is at most the loss of right orders, and at least 1 minus that of wrong ones.
         bound = rise @ bounds.right + fall @ (bounds.wrong - 1) - self._slack
         true = (rise - fall) @ bounds.accuracy - self._slack
-        known = self.player.known(rise + fall)
+        known = self.player.mark_known(rise + fall)
         return self._observe(objective, known * bound, known * true)
 
     def multipliers_now(self) -> Floats:
@@ -221,7 +221,7 @@ class LeastProblem(_Problem):
         level = self.level[self._of]
         bound = level - self._rates @ (1 - bounds.wrong)
         true = level.detach() - self._rates @ bounds.accuracy
-        known = self.player.known(self._rates)
+        known = self.player.mark_known(self._rates)
         return self._observe(-self.level.mean(), known * bound, known * true)
 
     def multipliers_now(self) -> Floats:

@@ -106,11 +106,11 @@ def train_file(
         others.features, others.items(form, before), bound, **_prediction_choice(form)
     )
     simple = simple_moves(plain, ready, rows.features, bound, **_prediction_choice(form))
-    scores = {adjust: others.moved(before, one) for adjust, one in simple.items()}
+    scores = {adjust: others.move_scores(before, one) for adjust, one in simple.items()}
     doing = "Training" if form.adjust is None else "Moving scores of groups"
     tell(f"{_tell_shift(fresh, scores)}{doing} for {' and '.join(form.goal)} ...")
     trained, fit, moves = _reach_goal(kind, plain, rows, ready, form, bound)
-    after = others.moved(fit.model.scores(others.features), moves)
+    after = others.move_scores(fit.model.scores(others.features), moves)
     slopes = fit.model.coefficients.tolist() if isinstance(fit.model, LinearModel) else ()
     counts = {"trained": len(rows), "audited": len(others)}
     write_model(output, _saved_scorer(fit, path, form, counts, moves))
@@ -168,7 +168,7 @@ def _reach_goal(
 
 
 def check_files(path: str | Path, output: str | Path, audit_on: str | Path | None) -> None:
-    """Say before anything long is done that a file cannot be written."""
+    """Refuse a file that cannot be written before any long work begins."""
     check_apart(output, [path] if audit_on is None else [path, audit_on])
     if not Path(output).resolve().parent.is_dir():
         raise FileAccessError(str(output), "there is no such folder", doing="write")
@@ -219,12 +219,12 @@ class _FileRows:
         return _FileRows(**some)
 
     def has_same_numbers(self, others: _FileRows) -> bool:
-        """Say whether other rows have the same features and labels, in whatever order."""
+        """Return whether other rows have the same features and labels, in whatever order."""
         tables = [np.column_stack([rows.features, rows.label]) for rows in (self, others)]
         ours, theirs = (table[np.lexsort(table.T)] for table in tables)
         return np.array_equal(ours, theirs)
 
-    def moved(self, scores: Floats, moves: GroupMoves | None) -> Floats:
+    def move_scores(self, scores: Floats, moves: GroupMoves | None) -> Floats:
         """Return scores moved by group, or as they are."""
         if moves is None:
             return scores

@@ -182,7 +182,7 @@ def _put_on_top(result: TrainedScorer, accuracy: Section, parity: Section) -> Se
 
 
 def _costs(result: TrainedScorer) -> Grid:
-    """Say what all pairs, each group and each kind of pair lost or won."""
+    """Return the accuracies of all pairs, each group and each kind of pair, before and after."""
     rows = [
         (
             visible(one.what),
@@ -229,7 +229,7 @@ def _beside(result: TrainedScorer) -> tuple[Grid, ...]:
 
 
 def _against_a_shift(result: TrainedScorer) -> tuple[str, ...]:
-    """Say whether training was worth more than moving groups against each other by one number."""
+    """Describe whether training did better than shifting the scores of one group by one number."""
     one = result.against
     if one is None:
         return ()

@@ -309,7 +309,7 @@ def _columns(y: Any, sensitive_features: Any) -> tuple[NDArray[Any], dict[str, N
 
 
 def _holds_numbers(column: NDArray[Any]) -> bool:
-    """Say whether all there is in a column are numbers, however they are kept."""
+    """Return whether all there is in a column are numbers, however they are kept."""
     if column.dtype.kind != "O":
         return column.dtype.kind in "iuf"
     known = [value for value in column.tolist() if not is_missing(value)]

@@ -194,7 +194,7 @@ def test_rounds_that_choose_priors_leave_wide_bands_alone(
         return factored(*given, **choices)
 
     monkeypatch.setattr(_banded, "_factor_band", counted)
-    monkeypatch.setattr("comparity.ranking.likelihood.search.SOON", 0.0)
+    monkeypatch.setattr("comparity.ranking.likelihood.search.MOST_PRODUCTS_A_ROUND", 0.0)
     errors_by("in a band")
     with threadpool_limits(2, "blas"):
         fitted(in_batches("overlapping"), score_prior="marginal likelihood")

@@ -7,10 +7,10 @@ A pair weighs :math:`w_i w_j (y_i - y_j)`. With a label :math:`r` between the tw
 cancels, and sums over no pair are exactly zero.
 
 Items lie in the order of labels. Neighbouring runs of labels are merged in the order of scores, as
-in a merge sort; on the way each item of the upper run is told the sums over the items of the lower
-one that have lower scores, and the other way round. Where a third order must agree, such as that
-of age, what an item of the lower run says is kept in a tree over its values, and an item of the
-upper run hears of the smaller ones only. Defined by the loops in ``tests/plain/weighted_pairs.py``.
+in a merge sort; on the way each item of the upper run adds the sums over the items of the lower one
+that have lower scores, and the other way round. Where a third order must agree, such as that of
+age, the sums of the lower run are kept in a tree over its values, and an item of the upper run adds
+those of smaller values only. Defined by the loops in ``tests/plain/weighted_pairs.py``.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _tell(sums, items, item, label, middle, parts, squares):  # type: ignore[no-
 
 @njit(cache=True, nogil=True)
 def _rise(one, two, edges, items, better, squares):  # type: ignore[no-untyped-def]
-    """Merge two runs by rising score; items of the upper run hear of lower ones before them."""
+    """Merge two runs by rising score; upper items add the sums of lower ones before them."""
     (score, place), (merged, moved) = one, two
     (low, middle, end), y = edges, items[0]
     high, row, label = middle, low, y[middle - 1]
@@ -233,7 +233,7 @@ def _rise(one, two, edges, items, better, squares):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True)
 def _fall(one, edges, items, worse):  # type: ignore[no-untyped-def]
-    """Walk down the scores of two runs; items of the lower run hear of upper ones before them."""
+    """Walk down the scores of two runs; lower items add the sums of upper ones before them."""
     score, place = one
     (start, middle, end), y = edges, items[0]
     high, label = end - 1, y[middle - 1]
@@ -298,7 +298,7 @@ def _count_dominated(y, f, rank, weight, new_label, offsets, parts):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _merge_heard(one, two, edges, items, tree, parts):  # type: ignore[no-untyped-def]
-    """Merge two runs by rising score; items of the upper run hear of lower ones before them."""
+    """Merge two runs by rising score; upper items add the sums of lower ones before them."""
     (score, place), (merged, moved) = one, two
     start, middle, end = edges
     y, rank, weight = items

@@ -43,7 +43,6 @@ MOST_BINS = 2**12
 """Bins of scores: more change no digit that matters."""
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 def moments_by_cell(products: Floats) -> Floats:

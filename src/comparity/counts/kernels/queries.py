@@ -44,7 +44,7 @@ def moments(products: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @njit(cache=True, nogil=True)
 def is_sorted(query):  # type: ignore[no-untyped-def]
-    """Say whether no value is smaller than the one before it."""
+    """Return whether no value is smaller than the one before it."""
     n_falls = 0
     for row in range(1, len(query)):
         n_falls += query[row] < query[row - 1]

@@ -257,7 +257,7 @@ def _order_nodes(
 
 @njit(cache=True, nogil=True)
 def _may_be_narrow(better, worse, n_items, start, widest):  # type: ignore[no-untyped-def]
-    """Say whether few items are a few comparisons away from the first one.
+    """Return whether few items are a few comparisons away from the first one.
 
     In a band of some width, `h` steps lead to no more than `2 h` times the width.
     """

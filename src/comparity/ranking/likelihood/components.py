@@ -108,7 +108,7 @@ def _trim(above, below, left):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _reaches_all(one, two, left, start):  # type: ignore[no-untyped-def]
-    """Say whether ways from `one` to `two` lead from the start to all items left.
+    """Return whether ways from `one` to `two` lead from the start to all items left.
 
     No, too, where that takes too many sweeps to tell.
     """

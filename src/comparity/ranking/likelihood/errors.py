@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 TASTE_WORK = 2e7
 """Parameters times comparisons, up to which each error allows for tastes by what it has of them,
 and beyond which all do by one factor: a fifth of a second."""
-MANY = 100
+EVALUATORS_FOR_ROUGH_MEAN = 100
 """With more evaluators the mean hangs on none of them, and is solved for less precisely."""
 
 
@@ -139,22 +139,22 @@ def _add_gains(
     flat, weights = _move_matrices(objective, move)
     added, about, both = np.zeros(objective.size), np.zeros((m, c)), np.zeros((m, c))
 
-    def anchored(places: NDArray[np.int64]) -> Floats:
+    def anchor_columns(places: NDArray[np.int64]) -> Floats:
         columns: Floats = weights @ flat[places].T
         columns[places, np.arange(len(places))] += 1
         return columns
 
     for some in blocks_of(objective.size):
-        added[some] = gains.gains_of(anchored(some))
+        added[some] = gains.gains_of(anchor_columns(some))
     own, level, share = added[n : n + m * c].reshape(m, c), np.zeros(c), (~known).mean(axis=0)
     for contrast in range(c):
         free = ~known[:, contrast]
         mean = _mean_target(objective, move, contrast, free)
         level[contrast] = gains.gains_of(mean[:, None])[0] * share[contrast] ** 2
         for who in blocks_of(m):
-            mine = anchored(n + who * c + contrast) * free[who]
+            mine = anchor_columns(n + who * c + contrast) * free[who]
             about[who, contrast] = gains.gains_of(mine - share[contrast] * mean[:, None])
-            joint = gains.gains_of(mine + anchored(n + who * c + c - 1))
+            joint = gains.gains_of(mine + anchor_columns(n + who * c + c - 1))
             both[who, contrast] = (joint - own[who, contrast] - own[who, -1]) / 2
     if gains.few is not None:
         few = gains.few[:, None]
@@ -329,7 +329,7 @@ def _nan_below_zero(variances: Floats) -> Floats:
 def _with_mean(objective: Penalised, move: Move, contrast: int, free: NDArray[np.bool_]) -> Floats:
     """Return the covariance of anchored biases with the mean of those that are free."""
     target = _mean_target(objective, move, contrast, free)
-    close = 5e-2 if len(free) > MANY else 1e-2
+    close = 5e-2 if len(free) > EVALUATORS_FOR_ROUGH_MEAN else 1e-2
     solved, _ = conjugate_gradients(objective, target, relative=close, most=60)
     return _about_anchor(objective, target, solved, contrast, free)
 

@@ -214,7 +214,7 @@ CHUNK = 1_000_000
 """Comparisons worked on at a time, which bounds memory."""
 
 
-LEAST, MOST = -1.6, 2.5
+LEAST_CHANGE, LARGEST_CHANGE = -1.6, 2.5
 """Bounds of a spread. Beyond them, where items are known by hardly more than the prior, what a
 tilt moves changes the spreads as much, and the two need not settle. Items compared eight times are
 within them for the most part; narrower bounds leave scores too close together, and biases with
@@ -242,12 +242,14 @@ def tilt_of(objective: Penalised, point: Floats, covariances: Solving | OnePass)
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
         own = 1.0 if square is None else square[rows.evaluator[part]]
-        change = data.bend(part, np.clip(own * spread(part), LEAST, MOST), scores, bias, extra)
+        change = data.bend(
+            part, np.clip(own * spread(part), LEAST_CHANGE, LARGEST_CHANGE), scores, bias, extra
+        )
         add_product(*rows.columns(part), data.sharpen(change, part), tilt_scores, tilt_bias)
         if rows.seat is not None:
             tilt_extra[0] += change @ rows.seat[part]
         if isinstance(data, LapsePass) and data.has_last:
-            wide = np.clip(own * spread(part), LEAST, MOST)
+            wide = np.clip(own * spread(part), LEAST_CHANGE, LARGEST_CHANGE)
             tilt_extra[-1] += data.bend_last(part, wide, scores, bias, extra).sum()
     return tilt
 
@@ -310,7 +312,7 @@ def _dense_spread(better, worse, evaluator, contrast, joint, given):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _local_lead(better, worse, weight, items):  # type: ignore[no-untyped-def]
-    """Return the first to the first order in what one comparison adds about its items.
+    """Approximate what `_dense_lead` returns, to the first order in one comparison.
 
     `items` has the variance of each score and one over its curvature.
     """
@@ -323,7 +325,7 @@ def _local_lead(better, worse, weight, items):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _local_spread(better, worse, evaluator, contrast, weight, items, of_biases):  # type: ignore[no-untyped-def]
-    """Return the second in the same way."""
+    """Approximate what `_dense_spread` returns to the same order."""
     n_contrasts, out = contrast.shape[1], _local_lead(better, worse, weight, items)
     for p in range(len(better)):
         k = evaluator[p]

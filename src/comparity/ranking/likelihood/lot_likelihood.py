@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from comparity.ranking.likelihood.objective import EFFECT_SD
-from comparity.ranking.likelihood.pair_integrals import CERTAIN, OF_EACH
+from comparity.ranking.likelihood.pair_integrals import LARGEST_HALF_MARGIN, OF_EACH
 from comparity.ranking.likelihood.propagation import integrate
 
 Floats = NDArray[np.float64]
@@ -176,7 +176,7 @@ class LotLikelihood:
         data, (own, log_ties, tastes, spread) = self.data, self.split(point)
         who, many = data.evaluator, len(data.lots) - 1
         offset = (own[who, 1:] * data.numbers).sum(axis=1)
-        odds = np.exp(np.clip(-offset / 2, -CERTAIN, CERTAIN))
+        odds = np.exp(np.clip(-offset / 2, -LARGEST_HALF_MARGIN, LARGEST_HALF_MARGIN))
         judged = np.column_stack([own[who, 0] * data.sign, odds, data.tied, np.exp(log_ties)[who]])
         value, in_spread, in_taste = np.zeros(many), np.zeros(many), np.zeros(len(data.taste))
         means, scores = np.zeros((len(who), OF_EACH)), np.zeros(data.items[-1])

@@ -28,8 +28,8 @@ EFFECT_SD = 10.0
 """SD of the prior of seat effect and tie parameter: wide, and finite if all go one way."""
 MOST_PRODUCTS = 500
 # Rounding alone moves a sum of a million terms by this share of itself.
-SLACK = 1e-12
-FLAT = 1e-15
+ROUNDED_VALUE = 1e-12
+ROUNDED_CURVATURE = 1e-15
 """Curvature, as a part of what the diagonal says, that is rounding where nothing is told."""
 
 
@@ -286,7 +286,7 @@ def conjugate_gradients(
     for spent in range(1, most + 1):
         image = objective.product(direction)
         bend = inner(direction, image)
-        if bend <= FLAT * size or size <= 0:
+        if bend <= ROUNDED_CURVATURE * size or size <= 0:
             return solution, spent
         step = size / bend
         solution += step * direction
@@ -342,12 +342,14 @@ def minimise(
             new_value, new_gradient = objective.evaluate(point + length * direction)
             new_slope = norm(new_gradient)
             evaluations += 1
-            enough = value + 1e-4 * length * fall + SLACK * abs(value)
+            enough = value + 1e-4 * length * fall + ROUNDED_VALUE * abs(value)
             if new_value <= enough or length < 1e-8:
                 break
             length /= 2
         steps += 1
-        stuck = length < 1e-8 or (new_slope >= slope and new_value >= value - SLACK * abs(value))
+        stuck = length < 1e-8 or (
+            new_slope >= slope and new_value >= value - ROUNDED_VALUE * abs(value)
+        )
         if length >= 1e-8:
             point += length * direction
             value, gradient, slope = new_value, new_gradient, new_slope
@@ -367,7 +369,7 @@ def minimise(
 
 
 @contextmanager
-def watching(n: int, least: int) -> Iterator[Watch | None]:
+def watch_fit(n: int, least: int) -> Iterator[Watch | None]:
     """Show the step and the gradient of a fit of n comparisons, from `least` of them on."""
     if n < least or not sys.stderr.isatty():
         yield None

@@ -18,30 +18,30 @@ import numpy as np
 from comparity.counts.kernels.compilation import njit
 
 MOST_STEPS = 30
-NEAR = 1e-3
+LAST_STEP = 1e-3
 """Distance from the mode, in SDs, at which the last step to it is taken. Points about another place
 give an integral that differs by thousandths where curves are steep, and a sum that jumps."""
-APART, NOTHING, MOST_POINTS = 0.35, 16.0, 128
+POINT_DISTANCE, LARGEST_FALL, MOST_POINTS = 0.35, 16.0, 128
 """Distance of points, the fall of a logarithm beyond which nothing is left, and points at most."""
-STEPS = np.arange(MOST_POINTS // 2) * APART
+STEPS = np.arange(MOST_POINTS // 2) * POINT_DISTANCE
 ALONG, LOG_WEIGHTS = np.sinh(STEPS), np.log(np.cosh(STEPS))
 """Points on one side of the mode, in widths, and logarithms of their weights."""
-LEAST = math.exp(-NOTHING)
+LEAST_SHARE_OF_PEAK = math.exp(-LARGEST_FALL)
 LOAD, ODDS, TIED, TIE = range(4)
 r"""Of each judgment: what it multiplies u with, :math:`e^{-o/2}` for what it adds, whether it is a
 tie, and :math:`\theta` of its evaluator."""
 OF_EACH = 6
 """Means of each judgment."""
-LARGE = 1e200
+LARGEST_PRODUCT = 1e200
 """Where a product is replaced by its logarithm."""
-CERTAIN = 175.0
+LARGEST_HALF_MARGIN = 175.0
 """Half a margin beyond which exponentials, whose squares are multiplied, are no longer apart."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _raise(size, u):  # type: ignore[no-untyped-def]
     """Return the exponential of half of what a lead is worth to an evaluator of this sharpness."""
-    return math.exp(min(max(size * u / 2, -CERTAIN), CERTAIN))
+    return math.exp(min(max(size * u / 2, -LARGEST_HALF_MARGIN), LARGEST_HALF_MARGIN))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -77,7 +77,7 @@ def _find_mode(start, mean, variance, first, last, judged):  # type: ignore[no-u
         else:
             high = place
         step = slope / bend
-        if abs(step) * math.sqrt(bend) < NEAR:
+        if abs(step) * math.sqrt(bend) < LAST_STEP:
             return place + step, bend
         inside = low < place + step < high
         place = place + step if inside else (low + high) / 2
@@ -99,7 +99,7 @@ def _multiply(u, first, last, judged):  # type: ignore[no-untyped-def]
         a = judged[r, ODDS] / up if load > 0 else judged[r, ODDS] * up
         factor = 1 + a * (a + tie)
         product *= factor / (tie * a) if judged[r, TIED] else factor
-        if product > LARGE:
+        if product > LARGEST_PRODUCT:
             apart, product = apart + math.log(product), 1.0
     return product, apart
 
@@ -128,13 +128,13 @@ def tilt(start, mean, variance, first, last, judged, rule):  # type: ignore[no-u
             total += share
             moment += share * u
             count += 1
-            if share < top * LEAST:
+            if share < top * LEAST_SHARE_OF_PEAK:
                 break
     moment, square = moment / total, 0.0
     for q in range(count):
         rule[q, 1] /= total
         square += rule[q, 1] * (rule[q, 0] - moment) ** 2
-    whole = peak + math.log(total * APART * width) - math.log(2 * math.pi * variance) / 2
+    whole = peak + math.log(total * POINT_DISTANCE * width) - math.log(2 * math.pi * variance) / 2
     return whole, moment, square, count
 
 

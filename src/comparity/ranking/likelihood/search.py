@@ -52,24 +52,24 @@ Covariances = Solving | OnePass
 TOLERANCE = 1e-6
 ROUNDS, ROUNDS_SHARP = 40, 120
 """Most rounds of a search. With few judgments, sharpness and its spread come slowly to rest."""
-OFTEN = 100
+COMPARISONS_TO_CORRECT_ONCE = 100
 """Comparisons of each item from which on a large fit is corrected once."""
-ROUGH = 1e-2
+ROUGH_PRECISION = 1e-2
 """How far apart errors of one pass and of the inverse put standard deviations, about."""
-CALM = 0.5
+LARGEST_SWING = 0.5
 """Part of the change before, beyond which changes of a tilt die out too slowly or not at all."""
-STEADY = 0.05
+LARGEST_TILT_CHANGE = 0.05
 """Relative change of a tilt beyond which rounds before and after cannot be compared."""
-A_TENTH = 0.1
+GRADIENT_KEPT = 0.1
 """Part of its gradient that a large fit keeps in a round, because the next moves it further."""
-TINY = 1e-300
-SMALL = 600
+LEAST_NORM = 1e-300
+PARAMETERS_TO_INVERT = 600
 """Parameters up to which an inverse takes no longer than what passes would save of the search."""
 NEAR_ZERO = 2.0
 """How far below the mean log sharpness must be before its sign is asked for."""
-SOON = 2e8
+MOST_PRODUCTS_A_ROUND = 2e8
 """Products that a round may take for errors by a factor: a twentieth of a second."""
-WATCHED = 1_000_000
+COMPARISONS_TO_SHOW = 1_000_000
 """Comparisons from which on a terminal shows that the fit is under way."""
 
 
@@ -150,9 +150,10 @@ class Search:
         self.biases_are_slight = False
         self.equality: tuple[float, int, float] | None = None
         self.ascent, self.ascent_of_sharpness = Ascent(), Extrapolation()
-        self.close = 1e-3 if many < WATCHED else 1e-2
+        self.close = 1e-3 if many < COMPARISONS_TO_SHOW else 1e-2
         # Of items compared so often the first tilt is within a fiftieth of the last.
-        self.once = not any(self.chosen) and many >= max(WATCHED, OFTEN * rows.n_items // 2)
+        often = COMPARISONS_TO_CORRECT_ONCE * rows.n_items // 2
+        self.once = not any(self.chosen) and many >= max(COMPARISONS_TO_SHOW, often)
         self.loose = max(task.tolerance, (1e-2 if self.once else 1e-4) * math.sqrt(many))
 
     def settle(self) -> None:
@@ -160,7 +161,7 @@ class Search:
 
         What one pass tells about errors brings the search near; the inverse ends it.
         """
-        if self.size > min(SMALL, _exact.DENSE):
+        if self.size > min(PARAMETERS_TO_INVERT, _exact.DENSE):
             self._settle(exact=False)
         if self.size <= _exact.DENSE:
             self._settle(exact=True)
@@ -189,7 +190,7 @@ class Search:
         Rounds before the exact ones need not come closer than one pass is exact.
         """
         rough = not exact and self.size <= _exact.DENSE
-        close = ROUGH if rough else self.close
+        close = ROUGH_PRECISION if rough else self.close
         self.ascent.forget()
         self.turned = math.inf
         self.settled = self.once
@@ -205,7 +206,7 @@ class Search:
             # A fit that ignores changes of the tilt would never show that they have died out.
             still = self.close * norm(self.tilt) / 3
             loose = max(self.task.tolerance, min(loose, still))
-        part = 0.0 if exact else A_TENTH
+        part = 0.0 if exact else GRADIENT_KEPT
         found = minimise(objective, self.point, tolerance=loose, part=part, watch=self.watch)
         self.point = found.point
         covariances = self.covariances_at(objective, exact=exact)
@@ -216,7 +217,7 @@ class Search:
         if isinstance(covariances, OnePass):
             self.biases_are_slight = covariances.biases_are_slight
         moved = max(moved, self.rescale(objective, covariances))
-        if turned > STEADY:
+        if turned > LARGEST_TILT_CHANGE:
             self.ascent.restart()
         elif turned > moved:
             self.ascent.forget()
@@ -228,7 +229,7 @@ class Search:
             return Inverse(objective)
         near = not self.chosen[1]
         known = {"beside_scores": near, "without_biases": self.biases_are_slight}
-        return OnePass(objective, SOON, **known)
+        return OnePass(objective, MOST_PRODUCTS_A_ROUND, **known)
 
     def choose_sds(self, objective: Penalised, covariances: Covariances) -> float:
         """Take a step of the standard deviations, and return how far it went."""
@@ -247,8 +248,8 @@ class Search:
         """
         assert self.tilt is not None
         change = tilt - self.tilt
-        turned = norm(change) / max(norm(tilt), TINY)
-        swings = turned > CALM * self.turned and inner(change, self.change) < 0
+        turned = norm(change) / max(norm(tilt), LEAST_NORM)
+        swings = turned > LARGEST_SWING * self.turned and inner(change, self.change) < 0
         self.tilt = self.tilt + change * (0.5 if swings else 1.0)
         self.turned, self.change = turned, change
         return turned
@@ -299,8 +300,10 @@ def _exact_if_quick(covariances: Covariances, objective: Penalised) -> Covarianc
     if not isinstance(covariances, OnePass):
         return covariances
     band = objective.data.rows.band
-    in_band = solve_banded(objective) if band is not None and band.work <= SOON else None
-    return in_band or few_items(objective, SOON) or covariances
+    in_band = (
+        solve_banded(objective) if band is not None and band.work <= MOST_PRODUCTS_A_ROUND else None
+    )
+    return in_band or few_items(objective, MOST_PRODUCTS_A_ROUND) or covariances
 
 
 def _objective(
@@ -334,7 +337,7 @@ def penalty_of(
 
 
 def groups_won_both_ways(rows: ComparisonRows) -> bool:
-    """Say whether each group won over others somewhere in the panel."""
+    """Return whether each group won over others somewhere in the panel."""
     return bool(rows.leanings.sum(axis=0).all())
 
 
@@ -357,4 +360,6 @@ def _start(rows: ComparisonRows, move: Move) -> Floats:
 def evidence_at(objective: Penalised, point: Floats) -> Evidence:
     """Return what comparisons tell about sharpness at the point evaluated last."""
     small = objective.size <= _exact.DENSE
-    return evidence_of(objective, point, Inverse(objective) if small else OnePass(objective, SOON))
+    return evidence_of(
+        objective, point, Inverse(objective) if small else OnePass(objective, MOST_PRODUCTS_A_ROUND)
+    )

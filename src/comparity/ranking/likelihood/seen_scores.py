@@ -174,7 +174,7 @@ class SeenInverse(Solving):
         size = objective.n_items
         effects = objective.effect_columns()
         self._between = np.zeros((size, objective.size - size))
-        _add_between(*rows.columns(), objective.data.weights(), n, self._between)
+        _add_between(*rows.columns(), objective.data.weights(), self._between)
         self._between[:, m * c :] = effects[:size]
         curved = np.zeros((objective.size - size,) * 2)
         curved[:, m * c :], curved[m * c :] = effects[size:], effects[size:].T
@@ -247,7 +247,7 @@ def _add_laplacians(better, worse, weight, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_between(better, worse, evaluator, contrast, weight, n, out):  # type: ignore[no-untyped-def]
+def _add_between(better, worse, evaluator, contrast, weight, out):  # type: ignore[no-untyped-def]
     """Add the Hessian between what evaluators see and their biases."""
     n_contrasts = contrast.shape[1]
     for p in range(len(better)):

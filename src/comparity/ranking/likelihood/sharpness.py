@@ -52,7 +52,7 @@ VAGUE = 0.35
 WIDEST = 1.0
 """Error of log sharpness beyond which it says nothing of equality: a factor of 2.7 either way. Four
 judgments each of four items rejected equality in 0.10 of panels without it, in none with 2 or 1."""
-UNKNOWN = 1e12
+VARIANCE_OF_UNKNOWN = 1e12
 """Variance of what comparisons say nothing about."""
 LONGEST_STEP = 1.0
 """Change of log sharpness in one round at most."""
@@ -82,7 +82,7 @@ class Evidence:
         # Directions across that of all evaluators at once.
         across = np.linalg.qr(np.column_stack([np.ones(m), np.eye(m)[:, 1:]]))[0][:, 1:]
         known, directions = self._directions()
-        spread = np.where(known > 0, 1 / np.where(known > 0, known, 1.0), UNKNOWN)
+        spread = np.where(known > 0, 1 / np.where(known > 0, known, 1.0), VARIANCE_OF_UNKNOWN)
         values, vectors = np.linalg.eigh(across.T @ (directions * spread) @ directions.T @ across)
         return np.maximum(values, 1e-12), across @ vectors
 
@@ -158,7 +158,7 @@ def equality_test(log_sharpness: Floats, found: Evidence) -> tuple[float, int, f
 
 
 def tells_sharpness(found: Evidence) -> bool:
-    """Say whether judgments suffice to tell the sharpness of anyone from that of the others.
+    """Return whether judgments suffice to tell the sharpness of anyone from that of the others.
 
     It asks for errors at equal sharpness, not for differences: to take evaluators for equal because
     they are not seen to differ would be a pretest. One evaluator is enough, because whoever judged
@@ -168,7 +168,7 @@ def tells_sharpness(found: Evidence) -> bool:
 
 
 def find_inverted(found: Evidence) -> NDArray[np.bool_]:
-    r"""Say who is better explained by a negative sharpness.
+    r"""Return which evaluators fit better with a negative sharpness.
 
     Without a prior, a step of Newton leads from :math:`g_k` to :math:`g_k (1 + S_k / I_{kk})`, with
     the error :math:`g_k I_{kk}^{-1/2}`. That is below zero by more than Bonferroni's quantile of

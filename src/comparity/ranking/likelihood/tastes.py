@@ -37,10 +37,10 @@ from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.dispersion import Dispersion
 from comparity.ranking.likelihood.errors import Errors, errors_by_solving
 from comparity.ranking.likelihood.exact import Solving, one_thread
-from comparity.ranking.likelihood.fit import AT_REST, Fit, fit
 from comparity.ranking.likelihood.lapses import general_pass
 from comparity.ranking.likelihood.objective import Penalised, Solution, minimise
 from comparity.ranking.likelihood.one_pass import OnePass
+from comparity.ranking.likelihood.penalised_fit import AT_REST, Fit, fit
 from comparity.ranking.likelihood.search import Search, Task, penalty_of
 from comparity.ranking.likelihood.seen_scores import (
     SeenInverse,
@@ -58,7 +58,7 @@ FEWEST = 3
 """Evaluators from which on sharpness and tastes can be told apart."""
 MOST_WORK = 2e8
 """Products that a round may take, and a search some twenty times: a second or two in all."""
-LEAST, MOST = 0.05, 5.0
+LEAST_TASTE, LARGEST_TASTE = 0.05, 5.0
 """Bounds of the SD of tastes in SDs of scores. A taste at the lower one moves no bias, and counts
 as none."""
 WIDE = 2.0
@@ -81,7 +81,7 @@ class TastedFit(Fit):
 
     def errors(self) -> Errors:
         """Return standard errors; sharpness, where evaluators have one, is the last contrast."""
-        wider, columns = self.widened(), self.bias.shape[1]
+        wider, columns = self.widened_likelihood(), self.bias.shape[1]
         kept = [*range(columns), -1] if self.has_sharpness else [*range(columns)]
         known = np.zeros((len(self.bias), wider.n_contrasts), dtype=bool)
         known[self.trusted, :columns] = True
@@ -100,7 +100,7 @@ class TastedFit(Fit):
             fit=self.dispersion,
         )
 
-    def widened(self) -> SeenObjective:
+    def widened_likelihood(self) -> SeenObjective:
         """Return the likelihood with the logarithms of what scales leads as parameters."""
         assert isinstance(self.objective, SeenObjective)
         assert self.tastes is not None
@@ -122,7 +122,7 @@ def fit_with_tastes(task: Task, rows: ComparisonRows) -> tuple[Fit, Errors]:
     ----------
     task : Task
     rows : ComparisonRows
-        What :func:`comparity.ranking.likelihood.fit.rows_for` makes of it.
+        What :func:`comparity.ranking.likelihood.penalised_fit.rows_for` makes of it.
     """
     fitted = fit(task, rows)
     errors = fitted.errors()
@@ -163,7 +163,7 @@ def _fit_of_search(search: TasteSearch, fitted: Fit, found: Dispersion) -> Taste
 
 
 def may_have_tastes(task: Task, rows: ComparisonRows) -> bool:
-    """Say whether tastes of each evaluator can be told and are soon worked out."""
+    """Return whether tastes of each evaluator can be told and are soon worked out."""
     n, m, c = rows.n_items, rows.n_evaluators, rows.contrast.shape[1] + 2
     work = (m + 1) * n * (n**2 + n * m * c + (m * c) ** 2)
     scores_held = math.isfinite(task.score_prior.sd) or task.score_prior.by_likelihood
@@ -186,7 +186,7 @@ class TasteSearch(Search):
             self.signs = np.where(fitted.inverted, -1.0, 1.0)
             self.log_sharpness, self.sharpness_sd = fitted.log_sharpness, fitted.sharpness_sd
             self.data.sharpness = self.signs * np.exp(self.log_sharpness)
-        self.tastes = np.full(m, max(variance, (2 * LEAST * self.sds[0]) ** 2))
+        self.tastes = np.full(m, max(variance, (2 * LEAST_TASTE * self.sds[0]) ** 2))
         # With the inverse at hand, going on costs little.
         self.loose = self.tolerance
         self._part, self._last_step = np.ones(m), np.zeros(m)
@@ -228,8 +228,8 @@ class TasteSearch(Search):
 
     @property
     def is_least(self) -> NDArray[np.bool_]:
-        """Say whose tastes are at their lower bound."""
-        return np.asarray(self.tastes <= (1.01 * LEAST * self.sds[0]) ** 2)
+        """Return which evaluators have tastes at the lower bound."""
+        return np.asarray(self.tastes <= (1.01 * LEAST_TASTE * self.sds[0]) ** 2)
 
     def rescale(self, objective: Penalised, covariances: Solving | OnePass) -> float:
         """Take over sharpness and tastes of each evaluator, and return how far they went."""
@@ -252,7 +252,7 @@ class TasteSearch(Search):
         sharper = self.log_sharpness - before
         step = np.where(held, 0.0, follow[:, -1] - follow[:, :-1] @ sharper - sharper)
         step = self._calm(np.clip(step, -LONGEST_STEP, LONGEST_STEP))
-        low, high = (LEAST * self.sds[0]) ** 2, (MOST * self.sds[0]) ** 2
+        low, high = (LEAST_TASTE * self.sds[0]) ** 2, (LARGEST_TASTE * self.sds[0]) ** 2
         old, self.tastes = self.tastes, np.clip(self.tastes * np.exp(2 * step), low, high)
         apart = np.abs(np.sqrt(self.tastes) - np.sqrt(old)) / self.sds[0]
         return max(moved, float(apart.max()))

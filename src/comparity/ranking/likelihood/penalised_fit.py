@@ -24,10 +24,10 @@ from comparity.ranking.likelihood.objective import (
     Solution,
     Watch,
     minimise,
-    watching,
+    watch_fit,
 )
 from comparity.ranking.likelihood.search import (
-    WATCHED,
+    COMPARISONS_TO_SHOW,
     Search,
     Task,
     evidence_at,
@@ -99,9 +99,9 @@ class Fit:
         if not self.has_sharpness:
             return errors_of(self.objective, self.move, known)
         known = np.column_stack([known, np.zeros(len(known), dtype=bool)])
-        return errors_of(self.widened(), self.move, known)
+        return errors_of(self.widened_likelihood(), self.move, known)
 
-    def widened(self) -> Penalised:
+    def widened_likelihood(self) -> Penalised:
         """Return the likelihood with log sharpness as one more parameter of each evaluator."""
         return with_log_sharpness(self.objective, self.solution.point, self.sharpness_sd)
 
@@ -128,7 +128,7 @@ def fit(task: Task, rows: ComparisonRows | None = None) -> Fit:
     task = _choose_by_folds(task)
     rows = rows_for(task) if rows is None else rows
     move = move_of(task.anchor, task.columns, rows.n_evaluators)
-    with watching(len(rows.better), WATCHED) as watch:
+    with watch_fit(len(rows.better), COMPARISONS_TO_SHOW) as watch:
         search, objective, solution = _fit_and_choose(task, rows, move, watch)
     scores, bias, extra = objective.split(solution.point)
     scores, bias = move.apply(scores, bias)
