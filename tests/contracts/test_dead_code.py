@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import comparity
 
 ROOT = Path(__file__).parents[2]
@@ -173,6 +175,7 @@ def hooks() -> frozenset[str]:
     return frozenset(name for names in CALLED_BY_OTHERS.values() for name in names)
 
 
+@pytest.mark.long
 def test_everything_that_a_module_defines_is_used() -> None:
     unused = [
         f"{one.name}: {', '.join(names)}"
