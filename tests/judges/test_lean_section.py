@@ -90,6 +90,8 @@ def test_tables_and_assumptions_say_that_they_rest_on_the_right_verdict() -> Non
     found = audit_judges(battles("J", turned=True))
     leans, sharpness = lean_grids(found)
     assert leans.title == "What judges lean to, given the right verdict"
+    both = audit(replace(LONGER, told_by=TRUTH, against=TRUTH), replace(SEAT, told_by=BOTH_ORDERS))
+    assert "(seats: by pairs in both orders)" in next(lean_grids(both)).title
     assert "pick the right one" in sharpness.title
     assert sharpness.header == ("judge", "times", "interval")
     told = " ".join(assumptions_of(found))

@@ -159,13 +159,13 @@ def test_families_can_be_named() -> None:
 
 def test_opinions_are_told_only_of_judges_who_judged_prompts_again() -> None:
     panel = Panel(
-        **{"prompts": 60, "answers": 2, "pairs": 1, "sharpness": (2.0, 1.5)},
-        **{"lean": (0.0, 0.0), "seat": (0.0, 0.0)},
+        **{"prompts": 60, "answers": 2, "pairs": 1, "sharpness": (2.0, 1.5, 1.5)},
+        **{"lean": (0.0, 0.0, 0.0), "seat": (0.0, 0.0, 0.0)},
     )
     once = find_leans(draw(panel, np.random.default_rng(0)))
     twice = find_leans(draw(replace(panel, both_orders=True), np.random.default_rng(0)))
-    assert [math.isnan(one.taste) for one in once.sharpness] == [False, True]
-    assert [math.isnan(one.taste) for one in twice.sharpness] == [False, False]
+    assert [math.isnan(one.taste) for one in once.sharpness] == [False, True, True]
+    assert [math.isnan(one.taste) for one in twice.sharpness] == [False, False, False]
     assert once.sharpness[0].judge == "j0"
-    assert JUDGED_ONCE.format("j1") in once.notes
+    assert JUDGED_ONCE.format("j1, j2") in once.notes
     assert not any("One judgment of each prompt" in note for note in twice.notes)

@@ -89,14 +89,15 @@ def lean_grids(audit: JudgesAudit) -> Iterator[Grid]:
 
 def _lean_title(audit: JudgesAudit) -> str:
     """Return the title of the table of leans, with what they rest on."""
+    in_both = any(one.told_by == BOTH_ORDERS for one in audit.leans)
     if any(one.told_by == TRUTH for one in audit.leans):
-        return "What judges lean to, given the right verdict"
+        seats = " (seats: by pairs in both orders)" if in_both else ""
+        return f"What judges lean to, given the right verdict{seats}"
     title = "What judges lean to between equally good answers"
     against = next((one.against for one in audit.leans if one.against), "")
     if not against:
         return title
     verb = "do" if against == PEOPLE else "does"
-    in_both = any(one.told_by == BOTH_ORDERS for one in audit.leans)
     but = "; for seats of pairs in both orders this is not needed" if in_both else ""
     return f"{title} (if {clip(against)} {verb} not lean{but})"
 

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
@@ -136,9 +137,12 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     log, part = _within_work(log)
     panel = QualityPanel.of(log)
     notes = () if panel.has_people else _words_on_families(makers, log)
-    if trusted and trusted not in panel.names:
+    panel, untold = panel.split_told()
+    if untold:
+        notes += (SHARPNESS_UNTOLD.format(list_first(map(clip, untold))),)
+    if trusted and trusted not in (*panel.names, *untold):
         return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(clip(trusted))))
-    if len(panel.names) < 2:
+    if len(panel.names) < 2 or trusted in untold:
         return LeanFindings(notes=notes)
     log, answers = panel.log, Answers.of(panel.log)
     own = makers.of(one for one in panel.names if one != PEOPLE) if panel.has_people else []
@@ -153,6 +157,13 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
     return LeanFindings(estimates, notes, (*_sharpness_of(panel, fitted, level),), quality, lifts)
+
+
+SHARPNESS_UNTOLD = (
+    "What these lean to given quality, and how sharp they are, is not known: {}. How often two "
+    "agree tells only the product of their sharpness, and leans rest on the ratio. A third judge "
+    "of the same prompts, or several votes of people on each, would tell."
+)
 
 
 class QualityPanel(NamedTuple):
@@ -192,6 +203,38 @@ class QualityPanel(NamedTuple):
         """Who, other than people, has no taste here."""
         of = zip(self.names, self.tastes.tolist(), strict=True)
         return [name for name, taste in of if taste == NO_TASTE and name != PEOPLE]
+
+    def split_told(self) -> tuple[QualityPanel, list[str]]:
+        """Return the panel of those whose sharpness is told, and the names of the others."""
+        if len(self.names) < 2 or (told := self.is_sharpness_told).all():
+            return self, []
+        untold = [self.names[k] for k in np.flatnonzero(~told)]
+        return QualityPanel.of(self.log.take(told[self.judge])), untold
+
+    @property
+    def is_sharpness_told(self) -> Rows:
+        r"""Whether verdicts tell the sharpness of each.
+
+        How often two agree tells the product of their sharpness, :math:`g_j g_k`, and how often
+        one agrees with itself :math:`g_k^2 (1 + \tau_k^2)`. Logarithms of both are sums, so that
+        :math:`g_k` is told where these sums give it: by a third judge of the same prompts, say.
+        """
+        n, size = len(self.names), (len(self.names), len(self.log.prompts))
+        judged = csr_array((np.ones(len(self.judge)), (self.judge, self.log.prompt)), shape=size)
+        judged.data[:] = 1
+        together = (judged @ judged.T).toarray() >= FEWEST_PROMPTS
+        np.fill_diagonal(together, val=False)
+        # Of the equations, squares: unknown are the sharpness of each, then the tastes.
+        squares = np.zeros((2 * n, 2 * n))
+        squares[:n, :n] = together + np.diag(together.sum(axis=1))
+        for k in np.flatnonzero(self._judged_again >= FEWEST_PROMPTS).tolist():
+            own = 2 * np.eye(2 * n)[k]
+            if (taste := int(self.tastes[k])) != NO_TASTE:
+                own[n + taste] = 1
+            squares += np.outer(own, own)
+        known = np.linalg.pinv(squares, hermitian=True) @ squares
+        told: Rows = np.isclose(np.diagonal(known)[:n], 1.0)
+        return told
 
     @property
     def _judged_again(self) -> Codes:

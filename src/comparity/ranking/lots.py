@@ -43,7 +43,7 @@ GAIN_TO_TAKE_CURVATURE, GAIN_TO_END, ROUNDED_LOSS = 0.02, 1e-4, 1e-3
 """Expected gain in log-likelihood at which a search turns to the curvature, and at which it ends (a
 seventieth of a standard error from the maximum; integrals that come to rest within `STILL` tell no
 less than that of a taste near zero); and a loss that may be rounding in integrals."""
-MOST_STEPS, MOST_CURVATURES, STEPS_EACH, HALVINGS = 40, 4, 8, 10
+MOST_STEPS, MOST_CURVATURES, STEPS_EACH, HALVINGS = 40, 8, 8, 10
 """Steps on the way, curvatures worked out and steps by each of them, and halvings of a step."""
 GAIN_TOO_LARGE = 10.0
 """Gain of a step beyond which it tells nothing of the curvature at the maximum."""
@@ -141,10 +141,20 @@ class Climb:
 
     @property
     def curvature(self) -> Floats:
-        """The curvature, or what it would be with scores known where it is not one of a peak."""
+        """The curvature; where it is not one of a peak, nowhere less than that of the priors.
+
+        With one judgment of each pair by two evaluators, data tell little more than the product of
+        their sharpness. The likelihood may then rise to both sides along a ridge, by chance, on
+        which only the priors tell where the peak is, and how wide it is.
+        """
         steps = DIFFERENCE_STEP / np.sqrt(np.diagonal(self.information))
         found = self.likelihood.curvature(self.point, self.gradient, steps)
-        return found if np.linalg.eigvalsh(found)[0] > 0 else self.information
+        units = np.sqrt(np.outer(self.likelihood.precision, self.likelihood.precision))
+        values, directions = np.linalg.eigh(found / units)
+        if values[0] > 0:
+            return found
+        raised: Floats = (directions * np.maximum(values, 1.0)) @ directions.T * units
+        return raised
 
     def step(self, metric: Floats, enough: float) -> bool:
         """Go up by one step; return whether there is no more to gain, or no way to gain it."""
