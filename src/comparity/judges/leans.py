@@ -60,6 +60,7 @@ from comparity.reports.sections import clip
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Rows = NDArray[np.bool_]
 
 MOST_JUDGMENTS = 20_000
 """Judgments up to which a fit is one of seconds; beyond, some prompts are taken."""
