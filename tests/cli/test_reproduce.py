@@ -38,7 +38,7 @@ from pathlib import Path
 
 from coins import share
 
-from comparity.cli.reproduce import read_published, tracked
+from comparity.cli.reproduce import read_published, track_progress
 from comparity.cli.reproduce import as_script
 from comparity.cli.published import Conclusion
 

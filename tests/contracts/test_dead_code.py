@@ -29,12 +29,12 @@ IN_DOCSTRINGS = re.compile(r"^\s*(?:>>>|\.\.\.) .*$", re.MULTILINE)
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINED = FUNCTION | ast.ClassDef
 
-# What is looked up by a name that is put together, or waits for what is being changed around it.
+# What is looked up by a name that is put together, or is still to go.
 LOOKED_UP = {
     "READERS": "every module of judges/readers has them",
     "judge_frame": "found beside the public function that a command is named for",
     "judge_file": "found beside the public function that a command is named for",
-    "comparity.counts.engine_pairs.Codes": "a type",
+    "comparity.counts.engine_pairs.Codes": "a type that is still to go",
 }
 # Names that nothing in the project uses, and who does.
 CALLED_BY_OTHERS = {

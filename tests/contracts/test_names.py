@@ -33,9 +33,9 @@ OTHERS = """
 # Where a participle stays, and why.
 EXCEPTIONS = {
     "comparity.reports.sections.signed": "formats a number, like percent",
-    "comparity.judges.by_group._told": "waits for the mending of that folder",
-    "comparity.judges.log.mismatched": "waits for the mending of that folder",
-    "comparity.judges.next_steps._undecided": "waits for the mending of that folder",
+    "comparity.judges.by_group._told": "still to be named by a verb or a noun",
+    "comparity.judges.log.mismatched": "still to be named by a verb or a noun",
+    "comparity.judges.next_steps._undecided": "still to be named by a verb or a noun",
 }
 
 

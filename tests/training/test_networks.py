@@ -16,7 +16,7 @@ from comparity.training.mixtures import minima
 from comparity.training.rows import Rows, Scale, training_rows
 from comparity.training.torch_game import LeastProblem, Network, PairwiseProblem, _moves, _Player
 from tests.training.interaction import interaction
-from tests.training.simulated import directions, mixed, population, ranking
+from tests.training.simulated import directions, mix_populations, population, ranking
 
 EVERYWHERE = {"validation_fraction": 0, "random_state": 0}
 
@@ -57,7 +57,7 @@ def test_on_the_simulated_task_it_keeps_the_goal_at_the_published_accuracy() -> 
         ).fit(X, y, sensitive_features=group, queries=query)
         members = model.stochastic_.members
         slopes = [one.scores(np.eye(2)) - one.scores(np.zeros((1, 2))) for one in members]
-        matrix, accuracy = mixed(np.array(slopes), model.stochastic_.probabilities)
+        matrix, accuracy = mix_populations(np.array(slopes), model.stochastic_.probabilities)
         found.append((accuracy, abs(matrix[0, 1] - matrix[1, 0])))
     accuracy, violation = np.mean(found, axis=0)
     assert accuracy >= 0.86

@@ -148,19 +148,19 @@ def _count_trials(items, bounds, n_runs, better, worse, squares):  # type: ignor
     for run in range(n_runs):
         start, end = bounds[run], bounds[run + 1]
         for row in range(start, end):
-            _tell(sums, items, row, y[row], y[start], better, squares)
+            _add_pairs(sums, items, row, y[row], y[start], better, squares)
         if run + 1 < n_runs:
             for row in range(start, end):
-                _hear(sums, items, row, none)
+                _add_item(sums, items, row, none)
             _move(sums, y[end] - y[start])
     sums[:] = 0.0
     for run in range(n_runs - 1, -1, -1):
         start, end = bounds[run], bounds[run + 1]
         for row in range(start, end):
-            _tell_weights(sums, items, row, none, worse)
+            _add_pair_weights(sums, items, row, none, worse)
         if run:
             for row in range(start, end):
-                _hear(sums, items, row, none)
+                _add_item(sums, items, row, none)
             _move(sums, y[start] - y[start - 1])
 
 
@@ -174,7 +174,7 @@ def _move(sums, step):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _hear(sums, items, item, distance):  # type: ignore[no-untyped-def]
+def _add_item(sums, items, item, distance):  # type: ignore[no-untyped-def]
     """Add an item to the sums over its group."""
     _, group, weight = items
     g, w = group[item], weight[item]
@@ -186,7 +186,7 @@ def _hear(sums, items, item, distance):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _tell_weights(sums, items, item, distance, parts):  # type: ignore[no-untyped-def]
+def _add_pair_weights(sums, items, item, distance, parts):  # type: ignore[no-untyped-def]
     """Add pairs of an item with all items of the sums, which lie on the other side of a label."""
     w = items[2][item]
     for g in range(parts.shape[1]):
@@ -194,7 +194,7 @@ def _tell_weights(sums, items, item, distance, parts):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _tell(sums, items, item, label, middle, parts, squares):  # type: ignore[no-untyped-def]
+def _add_pairs(sums, items, item, label, middle, parts, squares):  # type: ignore[no-untyped-def]
     """Add pairs of an item with all items of the sums, and their squared weights."""
     w, d = items[2][item], label - middle
     for g in range(parts.shape[1]):
@@ -212,18 +212,18 @@ def _rise(one, two, edges, items, better, squares):  # type: ignore[no-untyped-d
     while high < end:
         value, item = score[high], place[high]
         while low < middle and score[low] < value:
-            _hear(sums, items, place[low], label - y[place[low]])
+            _add_item(sums, items, place[low], label - y[place[low]])
             merged[row], moved[row] = score[low], place[low]
             low, row = low + 1, row + 1
-        _tell(sums, items, item, y[item], label, better[HITS], squares[HITS])
+        _add_pairs(sums, items, item, y[item], label, better[HITS], squares[HITS])
         if low < middle and score[low] == value:
             if high == middle or score[high - 1] != value:
                 tied[:] = 0.0
                 same = low
                 while same < middle and score[same] == value:
-                    _hear(tied, items, place[same], label - y[place[same]])
+                    _add_item(tied, items, place[same], label - y[place[same]])
                     same += 1
-            _tell(tied, items, item, y[item], label, better[TIES], squares[TIES])
+            _add_pairs(tied, items, item, y[item], label, better[TIES], squares[TIES])
         merged[row], moved[row] = value, item
         high, row = high + 1, row + 1
     while low < middle:
@@ -241,17 +241,17 @@ def _fall(one, edges, items, worse):  # type: ignore[no-untyped-def]
     for low in range(middle - 1, start - 1, -1):
         value, item = score[low], place[low]
         while high >= middle and score[high] > value:
-            _hear(sums, items, place[high], y[place[high]] - label)
+            _add_item(sums, items, place[high], y[place[high]] - label)
             high -= 1
-        _tell_weights(sums, items, item, label - y[item], worse[HITS])
+        _add_pair_weights(sums, items, item, label - y[item], worse[HITS])
         if high >= middle and score[high] == value:
             if low == middle - 1 or score[low + 1] != value:
                 tied[:] = 0.0
                 same = high
                 while same >= middle and score[same] == value:
-                    _hear(tied, items, place[same], y[place[same]] - label)
+                    _add_item(tied, items, place[same], y[place[same]] - label)
                     same -= 1
-            _tell_weights(tied, items, item, label - y[item], worse[TIES])
+            _add_pair_weights(tied, items, item, label - y[item], worse[TIES])
 
 
 def sum_dominated(
@@ -290,14 +290,14 @@ def _count_dominated(y, f, rank, weight, new_label, offsets, parts):  # type: ig
         bounds[n_runs] = offsets[query + 1]
         while n_runs > 1:
             for run in range(0, n_runs - 1, 2):
-                _merge_heard(
+                _merge_with_tree(
                     one, two, (bounds[run], bounds[run + 1], bounds[run + 2]), items, tree, parts
                 )
             n_runs = _halve_runs(bounds, n_runs)
 
 
 @njit(cache=True, nogil=True)
-def _merge_heard(one, two, edges, items, tree, parts):  # type: ignore[no-untyped-def]
+def _merge_with_tree(one, two, edges, items, tree, parts):  # type: ignore[no-untyped-def]
     """Merge two runs by rising score; upper items add the sums of lower ones before them."""
     (score, place), (merged, moved) = one, two
     start, middle, end = edges
@@ -312,8 +312,8 @@ def _merge_heard(one, two, edges, items, tree, parts):  # type: ignore[no-untype
         _tell_smaller(tree, rank[item], weight[item], y[item] - label, parts[item])
         merged[row], moved[row] = value, item
         row += 1
-    for heard in range(start, low):
-        _forget(tree, rank[place[heard]])
+    for counted in range(start, low):
+        _forget(tree, rank[place[counted]])
     while low < middle:
         merged[row], moved[row] = score[low], place[low]
         low, row = low + 1, row + 1
