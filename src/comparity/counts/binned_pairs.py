@@ -308,6 +308,26 @@ class PairTable:
         sums = {"n": self.n, "weight": self.weight, "square": self.square}
         return found | {name: one for name, one in sums.items() if one is not None}
 
+    def keep(self, bins: slice) -> PairTable:
+        """Return the part of some neighbouring bins."""
+        kept = np.isin(self.place, np.arange(self.n_bins)[bins])
+        columns = self.columns(np.arange(self.n_bins)).items()
+        return PairTable.of(
+            {name: column[kept] for name, column in columns}, self.groups, self.levels
+        )
+
+    def put_in(self, chosen: NDArray[np.bool_], smaller: PairTable, parents: Codes) -> PairTable:
+        """Put smaller bins in the place of chosen ones: each in that of its parent among these."""
+        # Between two bins that stay there is room for all smaller ones.
+        room = smaller.n_bins + 1
+        place = np.flatnonzero(chosen)[parents] * room + 1
+        inside = smaller.columns(place + np.arange(smaller.n_bins))
+        before = self.columns(np.arange(self.n_bins) * room)
+        before["code"] = np.full(len(self.n), -1)
+        kept = ~chosen[self.place]
+        joined = {name: np.concatenate([before[name][kept], one]) for name, one in inside.items()}
+        return PairTable.of(joined, self.groups, self.levels)
+
     def rows(self, factors: Floats | None = None, *, counted: bool = False) -> BinnedRows:
         """Return the rows, items weighing `factors` (labels, groups) times what they do.
 
