@@ -54,6 +54,11 @@ SCORES: dict[str, Scores] = {
     "all equal": lambda f, rng: np.full(len(f), 3.0),
     "next to each other": lambda f, rng: np.nextafter(1.0, 1.0 + np.sign(f)),
     "as far apart as can be": lambda f, rng: np.sign(f) * 1.7e308 * rng.random(len(f)),
+    "of all sizes": lambda f, rng: np.sign(f) * 10 ** rng.uniform(-300, 300, len(f)),
+    "denormal": lambda f, rng: rng.integers(-9000, 9000, len(f)) * 5e-324,
+    "of one bin and outliers": lambda f, rng: np.where(np.arange(len(f)) < 3, 10.0 ** (99 * f), f),
+    "runs of all sizes": lambda f, rng: 10.0 ** (90 * f.round()),
+    "piled up at zero": lambda f, rng: rng.random(len(f)) ** 200,
 }
 
 
@@ -104,10 +109,73 @@ def test_exact_accuracies_lie_within_bounds_that_are_tolerated(kind: str, tolera
             assert pairs.sharing.effective_items == pytest.approx(exact.effective_items)
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(("bins", "most"), [(4, 1), (4, 50), (16, 1)])
+@pytest.mark.parametrize("kind", [*SCORES][-6:])
+def test_scores_of_all_sizes_are_counted_exactly(
+    kind: str, bins: int, most: int, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MOST_BINS", bins), ("MOST_SCORES", most)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    data = draw(kind)
+    rows = read_labelled_rows(ENGINES[engine](data), ROLES)
+    sums = PairSums(rows.groups, rows.weights, rows.squares)
+    for part in tabulate_pairs(rows, [None], 0.0).parts():
+        sums.add(part.rows())
+    pairs, doubt = sums.pairs("half")
+    codes = np.searchsorted(rows.groups, data["g"].astype(str))
+    exact = all_pairs(data["y"], data["f"], codes, rows.groups, score_ties="half")
+    assert not doubt.hits.any()
+    assert np.array_equal(pairs.sharing.hits, exact.sharing.hits)
+    assert np.array_equal(pairs.score_ties, exact.score_ties)
+
+
+def test_few_passes_cut_scores_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[int] = []
+    monkeypatch.setattr(engine_pairs, "begin_pass", passes.append)
+    for name, value in (("MOST_BINS", 2**16), ("MOST_SCORES", 10)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    for kind in ("of all sizes", "denormal", "piled up at zero"):
+        passes.clear()
+        tabulate(draw(kind), 0.0001)
+        # Two check and count rows; bins are of one width, then of one width on a scale of roots,
+        # then perhaps of one width again, and at last items are counted by score.
+        assert len(passes) <= 6
+
+
+def test_rows_that_are_in_no_doubt_are_not_counted_by_score() -> None:
+    data = draw("normal")
+    # Between -1 and 1 there is one label, outside a single score and others.
+    middle = np.abs(data["f"]) < 1
+    data["y"] = np.where(middle, 1.0, data["y"])
+    data["f"] = np.where(data["f"] > 2, 3.0, data["f"])
+    found = tabulate(data, 0.0)
+    assert found.left is not None
+    parts = [*found.parts()]
+    assert sum(part.n.sum() for part in parts) == 300
+    asked = sum((part.code >= 0).sum() for part in parts)
+    assert asked < len(np.unique(data["f"])) - middle.sum() / 2
+
+
 def test_all_scores_are_counted_range_by_range_where_they_do_not_fit_at_once() -> None:
     assert tabulate(draw("normal"), 0.0).is_streamed
     assert len([*tabulate(draw("normal"), 0.0).parts()]) > 5
     assert not tabulate(draw("rounded"), 0.0).is_streamed
+
+
+def test_scores_of_thousands_of_values_are_exact_in_one_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("MOST_BINS", 2**16), ("MOST_SCORES", 0)):
+        monkeypatch.setattr(engine_pairs, name, value)
+    rng = np.random.default_rng(1)
+    label, score = rng.integers(0, 2, 20000), rng.normal(size=20000).round(3)
+    data = {"y": label, "f": score, "g": np.array(["a", "b"], dtype=object)[label]}
+    # Of the first rows most have a score of their own.
+    assert len(np.unique(score[: engine_pairs.PEEK])) > engine_pairs.PEEK / 2
+    table = tabulate({**data, "y": label * 1.0}, 0.01).table
+    assert table.single.all()
+    assert table.low.tolist() == np.unique(score).tolist()
 
 
 def test_only_bins_to_blame_are_cut() -> None:

@@ -43,6 +43,8 @@ LABELS: dict[str, Labels] = {
     "heavy tails": lambda y, rng: np.exp(5 * y),
     "two far apart": lambda y, rng: y + 1e9 * (rng.random(len(y)) < 0.5),
     "next to each other": lambda y, rng: 1.0 + np.floor(4 * y) * 2.0**-52,
+    "of all sizes": lambda y, rng: np.sign(y) * 10 ** rng.uniform(-300, 300, len(y)),
+    "denormal": lambda y, rng: np.floor(900 * y) * 5e-324,
 }
 
 drawn = st.lists(

@@ -293,6 +293,20 @@ def test_every_engine_gives_the_same_result(frame: Callable[..., Any]) -> None:
     assert found.matrix == pytest.approx(world.accuracy(queries=world.query).matrix)
 
 
+@pytest.mark.parametrize("levels", [2, 0])
+def test_scores_as_far_apart_as_can_be_are_counted_like_their_ranks(levels: int) -> None:
+    world = Scored(90, levels=levels)
+    # One item in ten loses every pair: items are skewed, and permuted.
+    world.score -= 99 * (np.arange(90) % 10 == 0)
+    expected = world.accuracy()
+    ranks = np.argsort(np.argsort(world.score))
+    world.score = (2 * ranks / 89 - 1) * 1.7e308
+    found = world.accuracy()
+    for name in ("raw", "standardised"):
+        tests = zip(getattr(found, name).tests, getattr(expected, name).tests, strict=True)
+        assert all((one.gap, one.p_value) == (two.gap, two.p_value) for one, two in tests)
+
+
 def test_the_json_of_a_file_can_be_read_back(tmp_path: Path) -> None:
     world = Scored(200, levels=4)
     rows = zip(world.label, world.score, world.group, strict=True)

@@ -119,6 +119,16 @@ def test_queries_are_counted_part_by_part(
     assert_alike(_without_notes(kept.to_dict()), _without_notes(known.to_dict()))
 
 
+def test_equal_scores_leave_symmetric_accuracies_open(few: pytest.MonkeyPatch) -> None:
+    data = draw(n=3000, n_levels=2)
+    data["f"] = np.ones(3000)
+    data["w"] = np.random.default_rng(0).choice([0.1, 0.7, 1.3], 3000)
+    for ties in ("half", "disagree"):
+        for found in both(data, weight="w", notions=("symmetric",), score_ties=ties):
+            assert found.finding == "undecided"
+            assert all("nothing varies" in test.reason for test in found.tests)
+
+
 def test_a_bound_is_told_in_words_in_json_and_read_back(few: pytest.MonkeyPatch) -> None:
     kept, known = both(draw(), tolerance=0.02)
     written = json.loads(json.dumps(kept.to_dict()))

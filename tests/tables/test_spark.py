@@ -128,10 +128,8 @@ def all_pairs_are_counted_from_bins(spark: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(query_items, "MOST_ROWS", 30)
     for name, value in (("MOST_BINS", 8), ("FEWEST_BINS", 8), ("MOST_SCORES", 12)):
         monkeypatch.setattr(engine_pairs, name, value)
-    rows = [
-        (float(i % 2), i * 37 % 101 / 7 + i % 2, "ab"[i * 13 % 5 > 2], f"q{i % 9}")
-        for i in range(60)
-    ]
+    scores = [(i * 37 % 101 - 9) * 10.0 ** (i % 8 * 80 - 280) for i in range(60)]
+    rows = [(float(i % 2), f, "ab"[i * 13 % 5 > 2], f"q{i % 9}") for i, f in enumerate(scores)]
     names = ["y", "f", "g", "q"]
     known = ENGINES["polars"](columns(rows, " ".join(names)))
     choices: dict[str, Any] = {"label": "y", "score": "f", "sensitive": "g"}

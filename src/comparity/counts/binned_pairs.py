@@ -14,12 +14,11 @@ The exact ones are :math:`u + e` with :math:`|e_i| \le \delta_i`, so that by the
 .. math:: \Big(\sum_i (u_i + e_i)^2\Big)^{1/2}
     \le \Big(\sum_i u_i^2\Big)^{1/2} + \Big(\sum_i \delta_i^2\Big)^{1/2}.
 
-The last root is what a standard error is made larger by.
+The last root is what a standard error is made larger by (:mod:`comparity.pairwise.doubtful`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,53 +54,27 @@ class PairDoubt:
     Attributes
     ----------
     cells : tuple of Cell
-    trials, squares : ndarray
-        Weights of pairs by cell, and these squared; both are known.
+    trials : ndarray
+        Weights of pairs by cell, which are known.
     hits : ndarray
         By how much the hits of each cell may be too large or too small.
     ties : ndarray
         How many pairs may tie beside those that do.
     items : ndarray, (cells, cells)
         Products of half of the doubt of each item, summed over items.
-    uses : ndarray, (cells, cells)
-        Products of the trials of each item, summed over items.
     """
 
     cells: tuple[Cell, ...]
     trials: Floats
-    squares: Floats
     hits: Floats
     ties: Floats
     items: Floats
-    uses: Floats
 
     def bound(self, cells: Sequence[Cell]) -> float:
         """Return how far the accuracy over cells may be from the one reported; 0 if it is exact."""
         places = [self.cells.index(cell) for cell in cells if cell in self.cells]
         trials, hits = float(self.trials[places].sum()), float(self.hits[places].sum())
         return hits / trials if trials else 0.0
-
-    def error(self, parts: Iterable[tuple[float, Sequence[Cell]]]) -> float:
-        """Return how much larger the standard error of a gap may be.
-
-        Parameters
-        ----------
-        parts : iterable of (float, sequence of Cell)
-            Rates over cells, and what each counts for in the gap.
-        """
-        share, moved = np.zeros(len(self.cells)), np.zeros(len(self.cells))
-        single = 0.0
-        for coefficient, cells in parts:
-            places = [self.cells.index(cell) for cell in cells if cell in self.cells]
-            trials, bound = float(self.trials[places].sum()), self.bound(cells)
-            each = abs(coefficient) / trials if trials else 0.0
-            share[places] += each
-            # Residuals are taken at rates that may be off by their bound. So is the variance of
-            # single pairs, which moves by no more than the rate, added and where it is taken off.
-            moved[places] += each * bound
-            single += 2 * bound * each**2 * float(self.squares[places].sum())
-        roots = (share @ self.items @ share, moved @ self.uses @ moved, single)
-        return sum(math.sqrt(max(float(one), 0.0)) for one in roots)
 
 
 class PairSums:
@@ -182,11 +155,9 @@ class PairSums:
         return pairs, PairDoubt(
             cells=pairs.sharing.cells,
             trials=trials,
-            squares=np.ravel(squares[0]),
             hits=doubt / 2,
             ties=doubt,
             items=moments_by_cell(doubts)[k * k :, k * k :],
-            uses=moments[: k * k, : k * k],
         )
 
 
@@ -307,6 +278,26 @@ class PairTable:
         found |= {name: getattr(self, name)[self.place] for name in ("low", "high", "code")}
         sums = {"n": self.n, "weight": self.weight, "square": self.square}
         return found | {name: one for name, one in sums.items() if one is not None}
+
+    def keep(self, bins: slice) -> PairTable:
+        """Return the part of some neighbouring bins."""
+        kept = np.isin(self.place, np.arange(self.n_bins)[bins])
+        columns = self.columns(np.arange(self.n_bins)).items()
+        return PairTable.of(
+            {name: column[kept] for name, column in columns}, self.groups, self.levels
+        )
+
+    def put_in(self, chosen: NDArray[np.bool_], smaller: PairTable, parents: Codes) -> PairTable:
+        """Put smaller bins in the place of chosen ones: each in that of its parent among these."""
+        # Between two bins that stay there is room for all smaller ones.
+        room = smaller.n_bins + 1
+        place = np.flatnonzero(chosen)[parents] * room + 1
+        inside = smaller.columns(place + np.arange(smaller.n_bins))
+        before = self.columns(np.arange(self.n_bins) * room)
+        before["code"] = np.full(len(self.n), -1)
+        kept = ~chosen[self.place]
+        joined = {name: np.concatenate([before[name][kept], one]) for name, one in inside.items()}
+        return PairTable.of(joined, self.groups, self.levels)
 
     def rows(self, factors: Floats | None = None, *, counted: bool = False) -> BinnedRows:
         """Return the rows, items weighing `factors` (labels, groups) times what they do.

@@ -4,24 +4,27 @@ A pass over the rows checks them, one counts items by group and label, and one a
 group, label and bin of score. From that table all pairs are counted with certain bounds
 (:mod:`comparity.counts.binned_pairs`). Only where the bound is above what is tolerated are the bins
 that are to blame cut into smaller ones, by a further pass over their rows alone. Bins with few rows
-are asked for item counts by score, which leaves nothing in doubt.
+are asked for item counts by score, which leaves nothing in doubt. Every pass puts at least two
+scores of each bin that it cuts into bins of their own, so that there is a last pass; it comes soon
+(:mod:`comparity.counts.engine_bins`).
 
-To be exact whatever the scores, items are counted by score in ranges of neighbouring bins, one
-after the other, each of which fits into memory.
+To be exact whatever the scores, bins are cut until each has few rows or nothing in doubt. Items are
+then counted by score in ranges of neighbouring bins, each of which fits into memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.binned_pairs import PairTable
-from comparity.counts.engine_bins import Refinement, bins_per_unit, code_bins
+from comparity.counts.engine_bins import Refinement, beside, code_bins, ends_of
 from comparity.errors import (
     ComparityError,
     ConstantLabelError,
@@ -52,11 +55,11 @@ FEWEST_BINS = 2**8
 MOST_SCORES = 2**21
 """So many rows are asked for their scores at once."""
 
-MOST_ROUNDS = 6
-"""So often bins are cut: 65,536 smaller ones each time are below what a double can tell apart."""
-
 PEEK = 5000
 """Rows that are looked at first: most columns with many values show them there."""
+
+REPEATED = 0.01
+"""Share of these rows with a score seen before; of 250,000 scores 5,000 rows repeat as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -222,6 +225,21 @@ def begin_pass(rows: int) -> None:
     current_limits().work.begin(rows)
 
 
+class RowsInDoubt(NamedTuple):
+    """Rows whose bins leave something in doubt.
+
+    Attributes
+    ----------
+    coded : narwhals.LazyFrame
+        These rows, and perhaps others, with their ``bin``.
+    chosen : ndarray of bool
+        Which bins of a table they are in.
+    """
+
+    coded: nw.LazyFrame[Any]
+    chosen: NDArray[np.bool_]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TabulatedPairs:
     """Rows, and the table of bins that was made of them.
@@ -230,30 +248,36 @@ class TabulatedPairs:
     ----------
     rows : LabelledRows
     table : PairTable
-    is_streamed : bool
-        Whether all items are to be counted by their scores, range by range.
+    left : RowsInDoubt or None
+        What is to be counted by score, range by range.
     """
 
     rows: LabelledRows
     table: PairTable
-    is_streamed: bool = False
+    left: RowsInDoubt | None = None
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether items in doubt are counted by their scores, range by range."""
+        return self.left is not None
 
     def parts(self) -> Iterator[PairTable]:
         """Yield tables of rising scores, which hold all items together."""
-        if not self.is_streamed:
+        if self.left is None:
             yield self.table
             return
-        for low, high in _ranges(self.table):
-            score = nw.col("score")
-            yield _ask_scores(self.rows, self.rows.frame.filter((score >= low) & (score <= high)))
+        coded, chosen = self.left
+        for part in _ranges(np.where(chosen, self.table.bin_sizes, 0.0)):
+            left = RowsInDoubt(coded, chosen[part])
+            yield _count_by_score(self.rows, self.table.keep(part), left)
 
 
-def _ranges(table: PairTable) -> Iterator[tuple[float, float]]:
-    """Yield the ends of ranges of bins, each with as many rows as are asked for at once."""
-    part = ((np.cumsum(table.bin_sizes) - table.bin_sizes) // MOST_SCORES).astype(np.int64)
-    starts = np.flatnonzero(np.diff(part, prepend=-1))
-    for start, end in zip(starts, [*starts[1:], table.n_bins], strict=True):
-        yield float(table.low[start]), float(table.high[end - 1])
+def _ranges(sizes: Floats) -> Iterator[slice]:
+    """Yield ranges of bins, each with as many rows as are asked for at once."""
+    part = ((np.cumsum(sizes) - sizes) // MOST_SCORES).astype(np.int64)
+    starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
+    for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True):
+        yield slice(start, end)
 
 
 def tabulate_pairs(
@@ -286,28 +310,27 @@ def tabulate_pairs(
     for code, end in ((0, rows.low), (n_bins + 1, rows.high)):
         own = table.code == code
         table.low[own], table.high[own], table.single[own] = end, end, True
-    for place in range(MOST_ROUNDS):
+    crowded = table.code[table.bin_sizes > rows.n / 2]
+    for place in count():
         # Half of what is tolerated may stay where it is; the rest is left for smaller bins.
         chosen = _bins_to_blame(table, factors, tolerance, 2 - 0.5**place)
-        if not chosen.any():
-            break
         sizes = table.bin_sizes[chosen]
-        if tolerance == 0 and sizes.max() <= MOST_SCORES < sizes.sum():
-            return TabulatedPairs(rows, table, is_streamed=True)
-        cut = _cut_bins(table, chosen, rows, n_bins)
-        coded = cut.apply(coded)
-        few = sizes.sum() <= MOST_SCORES
-        smaller = _ask_scores(rows, coded) if few else _ask_bins(rows, coded, extremes=True)
-        table = _put_in(table, chosen, smaller, cut)
-        if few:
+        if sizes.sum() <= MOST_SCORES:
             break
-    return TabulatedPairs(rows, table)
+        if tolerance == 0 and sizes.max() <= MOST_SCORES:
+            return TabulatedPairs(rows, table, RowsInDoubt(coded, chosen))
+        cut = _cut_bins(table, chosen, crowded, rows, n_bins)
+        coded = cut.apply(coded)
+        smaller = _ask_bins(rows, coded, extremes=True)
+        crowded = cut.crowded_among(smaller.code, sizes, smaller.bin_sizes)
+        table = table.put_in(chosen, smaller, cut.parents_of(smaller.code))
+    return TabulatedPairs(rows, _count_by_score(rows, table, RowsInDoubt(coded, chosen)))
 
 
 def _look_rounded(rows: LabelledRows) -> bool:
-    """Say whether many scores seem to be equal, so that bins may hold one score each."""
+    """Say whether scores seem to repeat, so that bins may hold one score each."""
     seen = collect_columns(rows.frame.select("score").head(PEEK))["score"]
-    return len(np.unique(seen)) < len(seen) / 2
+    return len(np.unique(seen)) <= (1 - REPEATED) * len(seen)
 
 
 def _ask_bins(rows: LabelledRows, coded: nw.LazyFrame[Any], *, extremes: bool) -> PairTable:
@@ -322,16 +345,18 @@ def _ask_bins(rows: LabelledRows, coded: nw.LazyFrame[Any], *, extremes: bool) -
     return _table_of(rows, found)
 
 
-def _ask_scores(rows: LabelledRows, kept: nw.LazyFrame[Any]) -> PairTable:
-    """Ask for items by group, label and score."""
+def _count_by_score(rows: LabelledRows, table: PairTable, left: RowsInDoubt) -> PairTable:
+    """Put bins of one score each in the place of those in doubt."""
+    if not left.chosen.any():
+        return table
     begin_pass(rows.n)
-    sums = _sums(["weight"] if rows.is_weighted else [])
-    if "bin" in kept.collect_schema().names():
-        sums.append(nw.col("bin").max().alias("code"))
+    codes = np.sort(table.code[left.chosen])
+    kept = left.coded.join(beside(left.coded, {"bin": codes}), on="bin", how="inner")
+    sums = [*_sums(["weight"] if rows.is_weighted else []), nw.col("bin").max().alias("code")]
     found = collect_columns(kept.group_by("group", "label", "score").agg(*sums))
     score = found.pop("score")
-    nowhere = np.full(len(score), -1)
-    return _table_of(rows, {"code": nowhere, **found, "bin": score, "low": score, "high": score})
+    single = _table_of(rows, {**found, "bin": score, "low": score, "high": score})
+    return table.put_in(left.chosen, single, np.searchsorted(codes, single.code))
 
 
 def _table_of(rows: LabelledRows, found: dict[str, NDArray[Any]]) -> PairTable:
@@ -359,30 +384,16 @@ def _bins_to_blame(
 
 
 def _cut_bins(
-    table: PairTable, chosen: NDArray[np.bool_], rows: LabelledRows, n_bins: int
+    table: PairTable, chosen: NDArray[np.bool_], crowded: Codes, rows: LabelledRows, n_bins: int
 ) -> Refinement:
     """Cut bins into smaller ones, each into as many as it has its share of the rows."""
     sizes = table.bin_sizes[chosen]
     pieces = np.ceil(n_bins * sizes / sizes.sum()).astype(np.int64) + 1
-    low, high, code = table.low[chosen], table.high[chosen], table.code[chosen]
-    # Where nobody asked for the ends of bins, these are the first ones, of one width.
-    width = (rows.high / 2 - rows.low / 2) / n_bins
-    first = rows.low / 2 + np.minimum(code - 1, n_bins) * width
-    start = np.where(np.isnan(low), first, low / 2)
-    scale = bins_per_unit(start, np.where(np.isnan(low), first + width, high / 2), pieces)
-    return Refinement(code, low, high, start, scale, pieces)
-
-
-def _put_in(
-    table: PairTable, chosen: NDArray[np.bool_], smaller: PairTable, cut: Refinement
-) -> PairTable:
-    """Put smaller bins in the place of those that were cut."""
-    # Between two bins that stay there is room for all smaller ones.
-    room = smaller.n_bins + 1
-    parent = np.flatnonzero(chosen)[cut.parents_of(smaller.code)]
-    inside = smaller.columns(parent * room + 1 + np.arange(smaller.n_bins))
-    before = table.columns(np.arange(table.n_bins) * room)
-    before["code"] = np.full(len(table.n), -1)
-    kept = ~chosen[table.place]
-    joined = {name: np.concatenate([before[name][kept], one]) for name, one in inside.items()}
-    return PairTable.of(joined, table.groups, table.levels)
+    code = table.code[chosen]
+    # Where nobody asked for the ends of bins, these are the first ones.
+    first = ends_of(code, rows.low, rows.high, n_bins)
+    low, high = (
+        np.where(np.isnan(known), end, known)
+        for known, end in zip((table.low[chosen], table.high[chosen]), first, strict=True)
+    )
+    return Refinement(code, low, high, pieces, np.isin(code, crowded))

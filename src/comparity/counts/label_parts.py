@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.binned_pairs import PairSums, PairTable
-from comparity.counts.engine_bins import Refinement, bins_per_unit, code_bins
+from comparity.counts.engine_bins import Refinement, code_bins
 from comparity.counts.engine_pairs import (
     MOST_BINS,
-    MOST_ROUNDS,
     LabelledRows,
     TabulatedPairs,
     begin_pass,
@@ -100,21 +99,22 @@ def divide_labels(rows: LabelledRows, most: int) -> LabelRanges:
         code_bins(label, *rows.label_ends, MOST_BINS).alias("bin")
     )
     kept: list[LabelRanges] = []
-    for left in reversed(range(MOST_ROUNDS)):
+    held, cut = np.array([rows.n]), None
+    while True:
         begin_pass(rows.n)
         ends = [label.min().alias("low"), label.max().alias("high")]
         found = collect_columns(coded.group_by("bin").agg(nw.len().alias("n"), *ends))
-        bins = LabelRanges(found["low"], found["high"], found["n"].astype(np.int64))
-        heavy = (bins.n > most) & (bins.low < bins.high) & (left > 0)
+        code, n = found["bin"].astype(np.int64), found["n"].astype(np.int64)
+        bins = LabelRanges(found["low"], found["high"], n)
+        crowded = cut.crowded_among(code, held, n) if cut else code[n > rows.n / 2]
+        heavy = (bins.n > most) & (bins.low < bins.high)
         kept.append(bins.keep(~heavy))
         if not heavy.any():
-            break
-        low, high, n = bins.keep(heavy)
-        pieces = np.ceil(MOST_BINS * n / n.sum()).astype(np.int64) + 1
-        scale = bins_per_unit(low / 2, high / 2, pieces)
-        code = found["bin"][heavy].astype(np.int64)
-        coded = Refinement(code, low, high, low / 2, scale, pieces).apply(coded)
-    return _join_ranges(kept, most)
+            return _join_ranges(kept, most)
+        low, high, held = bins.keep(heavy)
+        pieces = np.ceil(MOST_BINS * held / held.sum()).astype(np.int64) + 1
+        cut = Refinement(code[heavy], low, high, pieces, np.isin(code[heavy], crowded))
+        coded = cut.apply(coded)
 
 
 def _join_ranges(kept: list[LabelRanges], most: int) -> LabelRanges:

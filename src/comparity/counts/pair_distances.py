@@ -288,8 +288,8 @@ def expect_from_items(
         weight = weights[worse] * weights[better] / chance * (distance > 0)
         place = (rank[worse] + rank[better]) / 2
         sample = ComparedPairs(distance, place, weight * (distance if by_difference else 1.0))
-        ordered = np.sign(score[order[better]] - score[order[worse]])
-        hit = np.choose(ordered.astype(int) + 1, (0.0, TIE_VALUE[score_ties], 1.0))
+        above, below = score[order[better]], score[order[worse]]
+        hit = np.where(above == below, TIE_VALUE[score_ties], above > below)
         complete = len(label) * (len(label) - 1) // 2 <= most
         n_steps = int((distance > 0).sum()) ** (1 / 3)
         found = expect_rates(sample, hit, cells, n_steps=n_steps, complete=complete)

@@ -229,7 +229,8 @@ def deal_pairs(items: Items, options: PairwiseOptions, score_ties: str = "") -> 
             return None
         stratum = np.zeros_like(stratum)
     better, worse = np.nonzero(label[:, None] > label)
-    order = np.sign(score[better] - score[worse]).astype(np.int64)
+    # The difference of two scores may be no number.
+    order = (score[better] > score[worse]).astype(np.int64) - (score[better] < score[worse])
     return DealtPairs(
         better=better,
         worse=worse,
