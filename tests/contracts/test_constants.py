@@ -34,7 +34,7 @@ NOT_DECIDING = {
         counts.difference_sums.MOST_PROFILES
         counts.engine_bins.BINS counts.engine_bins.FEW_VALUES
         counts.engine_bins.SPARE counts.engine_pairs.FEWEST_BINS counts.engine_pairs.MOST_BINS
-        counts.engine_bins.ROOTS counts.engine_bins.SMALL
+        counts.engine_bins.ROOTS counts.engine_bins.LARGEST_TO_MULTIPLY
         counts.engine_pairs.MOST_LEVELS counts.engine_pairs.REPEATED
         counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
         counts.label_parts.MOST_PARTS counts.label_parts.MOST_ROWS

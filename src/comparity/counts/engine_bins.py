@@ -39,7 +39,7 @@ SPARE = 2
 ROOTS = 10
 """Square roots of square roots: the root of order 1,024 puts all sizes between 0.48 and 2."""
 
-SMALL = 2.0**-500
+LARGEST_TO_MULTIPLY = 2.0**-500
 """Numbers below this are multiplied by its inverse, so that a unit has not too many bins."""
 
 
@@ -70,7 +70,7 @@ def unit_of(low: Floats, high: Floats) -> Floats:
     >>> unit_of(np.array([-1.7e308, 0.0]), np.array([1.7e308, 5e-324])).tolist() == [0.5, 2.0**500]
     True
     """
-    return np.where(np.maximum(np.abs(low), np.abs(high)) < SMALL, 1 / SMALL, 0.5)
+    return np.where(np.maximum(np.abs(low), np.abs(high)) < LARGEST_TO_MULTIPLY, 1 / LARGEST_TO_MULTIPLY, 0.5)
 
 
 def ends_of(codes: Codes, low: float, high: float, size: int) -> tuple[Floats, Floats]:
