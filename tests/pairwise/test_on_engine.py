@@ -119,6 +119,15 @@ def test_queries_are_counted_part_by_part(
     assert_alike(_without_notes(kept.to_dict()), _without_notes(known.to_dict()))
 
 
+def test_scores_of_all_sizes_are_exact_on_request(few: pytest.MonkeyPatch) -> None:
+    data = draw()
+    data["f"] = np.sign(data["f"]) * 10 ** np.random.default_rng(1).uniform(-300, 300, 900)
+    kept, known = both(data, tolerance=0)
+    assert kept.is_exact
+    assert "0 counts exactly" not in " ".join(kept.audit.notes)
+    assert kept.matrix == pytest.approx(known.matrix, abs=1e-12)
+
+
 def test_equal_scores_leave_symmetric_accuracies_open(few: pytest.MonkeyPatch) -> None:
     data = draw(n=3000, n_levels=2)
     data["f"] = np.ones(3000)
