@@ -70,7 +70,8 @@ def unit_of(low: Floats, high: Floats) -> Floats:
     >>> unit_of(np.array([-1.7e308, 0.0]), np.array([1.7e308, 5e-324])).tolist() == [0.5, 2.0**500]
     True
     """
-    return np.where(np.maximum(np.abs(low), np.abs(high)) < LARGEST_TO_MULTIPLY, 1 / LARGEST_TO_MULTIPLY, 0.5)
+    widest = np.maximum(np.abs(low), np.abs(high))
+    return np.where(widest < LARGEST_TO_MULTIPLY, 1 / LARGEST_TO_MULTIPLY, 0.5)
 
 
 def ends_of(codes: Codes, low: float, high: float, size: int) -> tuple[Floats, Floats]:
