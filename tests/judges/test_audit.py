@@ -46,6 +46,18 @@ def test_plain_data_come_back_as_the_same_answer(form: str) -> None:
     assert str(JudgesAudit.from_dict(content)) == str(audit)
 
 
+def test_what_is_known_of_answers_is_counted() -> None:
+    said = [{"role": "assistant", "content": "Red."}]
+    row = {"model_a": "gpt-4", "model_b": "mine", "winner": "model_a", "judge": "j"}
+    rows = [
+        {**row, "question_id": "q1", "conversation_a": said, "conversation_b": said},
+        {**row, "question_id": "q2"},
+    ]
+    audit = audit_judges(rows)
+    assert audit.known == {"answers": 4, "lengths": 2, "styles": 2, "answerers": 2, "makers": 1}
+    assert "characters and words of 2; headers" in str(audit).replace("\n", " ")
+
+
 def test_a_frame_has_a_row_for_each_judge() -> None:
     frame = audit_judges(games()).to_frame("pandas")
     assert frame["judge"].tolist() == ["j0", "j1"]

@@ -24,6 +24,7 @@ from comparity.judges.answerers import Makers, correct_by_people, rank_answerers
 from comparity.judges.by_group import (
     compare_by_group,
     compare_own_makers,
+    count_known,
     find_failing_groups,
 )
 from comparity.judges.judge_contrasts import (
@@ -139,6 +140,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         panel=panel_alpha(log, ties=True, level=options.level),
         panel_decided=panel_alpha(log, ties=False, level=options.level),
         by_group=compare_by_group(log, makers, options.level, options.margin / 100),
+        known=count_known(log, makers),
         own_makers=compare_own_makers(log, makers, options.level),
         missing_tests=tuple(
             test for name, part in parts.items() for test in find_failing_groups(part, name, alpha)

@@ -372,3 +372,18 @@ def _own_makers(log: JudgeLog, makers: Makers, level: float) -> Iterator[OwnMake
         wins = share(log.judge == code)
         assert wins is not None, "verdicts of its own were found"
         yield OwnMaker(judge=judge, maker=maker, wins=wins, by_others=others, by_people=people)
+
+
+def count_known(log: JudgeLog, makers: Makers) -> dict[str, int]:
+    """Count answers, those whose length and whose style is known, answerers, and known makers."""
+    sides = ((log.first, log.first_item), (log.second, log.second_item))
+    columns = [np.stack([log.prompt, log.turn, who, item], axis=1) for who, item in sides]
+    answers = np.unique(np.concatenate(columns), axis=0)
+    known = ~np.isnan(log.features[answers[:, 3]])
+    return {
+        "answers": len(answers),
+        "lengths": int(known[:, 0].sum()),
+        "styles": int(known[:, 1:].all(axis=1).sum()),
+        "answerers": len(log.answerers),
+        "makers": sum(map(bool, makers.of(log.answerers))),
+    }

@@ -113,6 +113,8 @@ class JudgesAudit(Result):
         Krippendorff's alpha of all judges, with ties as a verdict and without them.
     by_group : tuple of AgreementGap
         Agreement with people, or a truth, by groups of answers: comparative separation.
+    known : mapping of str to int
+        Answers, and those whose length and style are known; answerers, and those whose maker is.
     own_makers : tuple of OwnMaker
         How often answers of a judge's own maker win, not adjusted for quality.
     missing_tests : tuple of MissingTest
@@ -147,6 +149,7 @@ class JudgesAudit(Result):
     panel: Coefficient | None = None
     panel_decided: Coefficient | None = None
     by_group: tuple[AgreementGap, ...] = ()
+    known: Mapping[str, int] = field(default_factory=dict)
     own_makers: tuple[OwnMaker, ...] = ()
     missing_tests: tuple[MissingTest, ...] = ()
     corrected: tuple[CorrectedRate, ...] = ()

@@ -215,6 +215,8 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
         yield _drift_sentence(audit.drift)
     for reading in audit.readings:
         yield f"Read {reading_line(reading)}."
+    if audit.known:
+        yield _known_sentence(audit.known)
     yield (
         f"Numbers in brackets are {percent(audit.level)} intervals. They allow for judgments of "
         "one prompt being alike."
@@ -224,6 +226,16 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
             "Preference for the longer answer is not adjusted for quality: longer answers may be "
             "better."
         )
+
+
+def _known_sentence(known: Mapping[str, int]) -> str:
+    """Return what was derived of answers, and of how many."""
+    answers = several(known["answers"], "answer")
+    return (
+        f"Derived of {answers}: characters and words of {count(known['lengths'])}; headers, list "
+        f"items, bold words, blocks of code and refusals of {count(known['styles'])}. Makers are "
+        f"known of {count(known['makers'])} of {several(known['answerers'], 'answerer')}."
+    )
 
 
 def _agreement_sentences(audit: JudgesAudit) -> Iterator[str]:
