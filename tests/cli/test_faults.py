@@ -159,8 +159,11 @@ def test_only_mistakes_of_ours_are_defects(
 
 def interrupt(code: str, path: Path) -> Process:
     """Interrupt a command at the place that `code` names, as Ctrl-C would."""
-    # Shells have programs in the background ignore the signal.
-    start = "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)"
+    # Shells have programs in the background ignore the one signal, and nohup the other.
+    start = (
+        "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    )
     patched = f"{start}\n{code}\nfrom comparity.__main__ import main\nmain()"
     command = [sys.executable, "-c", patched, *audit(path), "--html", f"{path}.html"]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
