@@ -79,6 +79,8 @@ def test_a_full_disk_is_said_to_be_full_and_nothing_is_left(
 ) -> None:
     monkeypatch.setattr(memory, "LEAST_MEMORY", 10**7)
     monkeypatch.setattr(memory, "OWN_SHARE", 0)
+    # Rows of clusters would be refused before the disk is full.
+    monkeypatch.setattr(memory, "BYTES_PER_ROW", 1)
     file, page = tmp_path / "rows.parquet", tmp_path / "page.html"
     rows = f"select *, 'person' || random() as who from ({SOURCE.format(10**6)})"
     duckdb.sql(f"copy ({rows}) to '{file}'")
