@@ -26,16 +26,15 @@ from numpy.typing import NDArray
 from comparity.counts.binned_pairs import PairTable
 from comparity.counts.engine_bins import Refinement, beside, code_bins, ends_of
 from comparity.errors import (
-    ComparityError,
     ConstantLabelError,
     OneGroupError,
     OutOfRangeError,
     WeightError,
 )
-from comparity.tables.columns import Table, check_columns, offenders, open_table
+from comparity.tables.columns import Table, offenders, open_table
 from comparity.tables.frames import collect_columns, text_of
 from comparity.tables.memory import current_limits
-from comparity.tables.stored_frames import StoredFrame
+from comparity.tables.stored_frames import StoredFrame, parse_rows
 from comparity.tables.values import LARGEST, MOST_GROUPS, check_groups
 
 Floats = NDArray[np.float64]
@@ -128,17 +127,7 @@ def read_labelled_rows(
     numeric: list[str] = [name for name in ("label", "score", "weight") if name in roles]
     names: list[str] = [name for name in ("group", "query") if name in roles]
     begin_pass(0)
-    columns: dict[str, nw.Expr] = {name: table.number(name) for name in numeric}
-    columns |= {name: table.text(name) for name in names}
-    stored = _parse_once(table, columns)
-    rows = stored.frame if stored else table.frame.select(**columns)
-    parsed = replace(table, frame=rows, schema=dict(rows.collect_schema())) if stored else table
-    try:
-        spans = check_columns(parsed, numeric=numeric, names=names)
-    except ComparityError:
-        # What is wrong is told as it is written.
-        check_columns(table, numeric=numeric, names=names)
-        raise
+    rows, stored, spans = parse_rows(table, numeric=numeric, names=names)
     low, high = spans.ends["label"]
     if low == high:
         raise ConstantLabelError(roles["label"], text_of(low))
@@ -175,13 +164,6 @@ def read_labelled_rows(
     _fill_counts(known, known.code_rows(found))
     few = 1 < len(levels) <= MOST_LEVELS
     return known if few else replace(known, levels=levels[:0])
-
-
-def _parse_once(table: Table, columns: dict[str, nw.Expr]) -> StoredFrame | None:
-    """Store rows that are text, as those of CSV, where DuckDB may write what does not fit."""
-    is_text = all(isinstance(dtype, nw.String) for dtype in table.schema.values())
-    may_spill = table.frame.implementation.is_duckdb() and current_limits().folder is not None
-    return StoredFrame(table.frame.select(**columns)) if is_text and may_spill else None
 
 
 def _fill_counts(known: LabelledRows, found: dict[str, NDArray[Any]]) -> None:

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import narwhals as nw
 
+from comparity.errors import ComparityError
+from comparity.tables.columns import Spans, Table, check_columns
 from comparity.tables.frames import translate_duckdb
+from comparity.tables.memory import current_limits
 
 
 class StoredFrame:
@@ -59,6 +64,32 @@ class StoredFrame:
         weakref.finalize(self, _drop, home, name)
         frame: nw.LazyFrame[Any] = nw.from_native(stored)
         return frame
+
+
+def parse_rows(
+    table: Table, *, numeric: Sequence[str], names: Sequence[str]
+) -> tuple[nw.LazyFrame[Any], StoredFrame | None, Spans]:
+    """Check columns, and return them as numbers and names.
+
+    Rows that are text, as those of CSV, are parsed once and stored where DuckDB may write what
+    does not fit; the second value then keeps them.
+    """
+    columns = {name: table.number(name) for name in numeric}
+    columns |= {name: table.text(name) for name in names}
+    rows = table.frame.select(**columns)
+    is_text = all(isinstance(dtype, nw.String) for dtype in table.schema.values())
+    may_spill = rows.implementation.is_duckdb() and current_limits().folder is not None
+    if not (is_text and may_spill):
+        return rows, None, check_columns(table, numeric=numeric, names=names)
+    stored = StoredFrame(rows)
+    schema = dict(stored.frame.collect_schema())
+    parsed = replace(table, frame=stored.frame, schema=schema)
+    try:
+        return stored.frame, stored, check_columns(parsed, numeric=numeric, names=names)
+    except ComparityError:
+        # What is wrong is told as it is written.
+        check_columns(table, numeric=numeric, names=names)
+        raise
 
 
 def _drop(home: Any, name: str) -> None:
