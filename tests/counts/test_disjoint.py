@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comparity.counts.judged_pairs import JudgedPairs
+from comparity.counts.judged_pairs import JudgedPairs, merge_pairs
 from comparity.counts.judged_weights import _rows_by_groups, _take_in_turns, disjoint_pairs
 from comparity.inference.agreement_tests import compare_fresh, contrasts_of_groups
 from comparity.results.judging import judge, overall_finding
@@ -58,6 +58,22 @@ def test_the_choice_ignores_the_scores() -> None:
     assert {cell: tally.trials for cell, tally in one.items()} == {
         cell: tally.trials for cell, tally in two.items()
     }
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_the_choice_ignores_the_order_of_rows(seed: int, evaluators: bool) -> None:
+    """Engines that work in parallel return the same rows in another order each time."""
+    pairs = judged(seed, evaluators=evaluators)
+    distinct = merge_pairs([pairs])
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    moved = {
+        name: column[order]
+        for name in ("better", "worse", "evaluator", "cell", "order", "trials")
+        if (column := getattr(distinct, name)) is not None
+    }
+    one = disjoint_pairs(distinct, rng=np.random.default_rng(1))
+    two = disjoint_pairs(replace(distinct, **moved), rng=np.random.default_rng(1))
+    assert dict(one) == dict(two)
 
 
 def voted(votes: int, rng: np.random.Generator) -> JudgedPairs:

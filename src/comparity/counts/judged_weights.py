@@ -294,9 +294,13 @@ def _rows_by_groups(pairs: JudgedPairs, rng: np.random.Generator) -> dict[GroupP
     """Return the rows of each pair of groups: pairs at random, judgments of a pair at random."""
     low, high = np.minimum(pairs.better, pairs.worse), np.maximum(pairs.better, pairs.worse)
     _, first, pair = np.unique(low * pairs.n_items + high, return_index=True, return_inverse=True)
+    # Engines return rows in any order: draws belong to rows by what these say.
+    shared = [one.codes for one in pairs.kinds().values()]
+    by_content = np.lexsort((*shared, pairs.worse, pairs.better))
     # A row judged n times comes first among the rows of its pair with a chance of n to all:
     # the smallest of exponential waiting times with rates n.
-    waiting = rng.exponential(size=len(pairs)) / pairs.trials
+    waiting = np.empty(len(pairs))
+    waiting[by_content] = rng.exponential(size=len(pairs)) / pairs.trials[by_content]
     sequence = np.lexsort((waiting, rng.random(len(first))[pair]))
     kinds = [frozenset(cell) for cell in pairs.cells]
     queues: dict[GroupPair, list[int]] = {kind: [] for kind in kinds}
