@@ -161,7 +161,7 @@ def main() -> None:
             cells = [
                 f"{100 * one[0]:5.1f} [{100 * one[1]:.1f}, {100 * one[2]:.1f}]"
                 if one
-                else "0 by assumption"
+                else "50, by assumption"
                 for one in (theirs, ours)
             ]
             print(f"  {name:45} {cells[0]:22} {cells[1]}")

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import fisher_exact
 
-from comparity.inference.prediction_powered import powered_mean
+from comparity.inference.exact_sums import drawn_p_value
+from comparity.inference.prediction_powered import powered_excess, powered_mean, powered_rate
 from comparity.judges import judge_contrasts
 from comparity.judges.agreement import cohen_kappa, gwet_ac1, jackknife, krippendorff_alpha
-from comparity.judges.by_group import two_sided
 from comparity.judges.rates import flip_signs, gap_between, rate_of
 
 Rng = np.random.Generator
@@ -83,6 +83,22 @@ def test_rates_of_seats_and_twins_are_covered(prompts: int, rng: Rng, repetition
         check_coverage(column)
 
 
+@pytest.mark.parametrize("prompts", [20, 60, 200])
+def test_rates_and_gaps_of_prompts_with_unequal_numbers_of_judgments_are_covered(
+    prompts: int, rng: Rng, repetitions: int
+) -> None:
+    # Numbers of judgments have a heavy tail, and so has the difficulty of prompts.
+    covered = np.zeros((repetitions, 2), dtype=bool)
+    for run in range(repetitions):
+        chance = expit(rng.standard_t(2, prompts))
+        sizes = np.maximum(1, rng.pareto(1.2, (2, prompts)) * 2).astype(np.int64)
+        hits = rng.binomial(sizes, chance)
+        one = rate_of(hits[0], sizes[0]).interval
+        _, gap = gap_between((hits[0], sizes[0]), (hits[1], sizes[1]))
+        covered[run] = one.low <= 0.5 <= one.high, gap.low <= 0 <= gap.high
+    assert covered.mean(axis=0).min() >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repetitions)
+
+
 @pytest.mark.parametrize("prompts", [50, 200, 1000])
 def test_agreement_is_covered(prompts: int, rng: Rng, repetitions: int) -> None:
     truth = true_coefficients()
@@ -142,7 +158,7 @@ def test_failures_that_come_together_accuse_no_group(rng: Rng, repetitions: int)
         group = rng.permutation(80) < 30
         failed = fails.any(1)
         counts = int(failed.sum()), 30, 80
-        accused[run, 0] = two_sided([counts], int(failed[group].sum())) <= 0.05
+        accused[run, 0] = drawn_p_value([counts], int(failed[group].sum())) <= 0.05
         rows = [[int(fails[side].sum()), int((~fails[side]).sum())] for side in (group, ~group)]
         accused[run, 1] = fisher_exact(rows).pvalue <= 0.05
     assert accused[:, 0].mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repetitions)
@@ -167,7 +183,7 @@ def test_win_rates_corrected_by_people_are_covered(
         seen = sharpness * quality + 0.6 + 0.6 * np.where(long, 1, -1)
         said = np.where(rng.random((prompts, PAIRS)) < expit(seen), 1.0, 0.0)
         votes[rng.permutation(prompts)[by_people:]] = np.nan
-        one = powered_mean(votes.ravel(), said.ravel(), cluster)
+        one = powered_rate(votes.ravel(), said.ravel(), cluster)
         gap = powered_mean(votes.ravel(), said.ravel(), cluster, side=long.ravel())
         assert one is not None
         assert gap is not None
@@ -176,6 +192,26 @@ def test_win_rates_corrected_by_people_are_covered(
         covered[run, 1] = gap.interval.low <= 0 <= gap.interval.high
     for column in covered.T:
         check_coverage(column)
+
+
+@pytest.mark.parametrize(("rate", "by_people"), [(0.97, 20), (0.95, 12), (0.9, 50)])
+def test_corrected_rates_near_one_are_covered(
+    rate: float, by_people: int, rng: Rng, repetitions: int
+) -> None:
+    # Half of the judge's errors are in favour of the answerer; prompts have one to many pairs.
+    covered = np.zeros((repetitions, 2), dtype=bool)
+    for run in range(repetitions):
+        sizes = np.minimum(np.maximum(1, rng.pareto(1.5, 150) * 2), 40).astype(np.int64)
+        cluster = np.repeat(np.arange(150), sizes)
+        votes = np.where(rng.random(len(cluster)) < rate, 1.0, 0.0)
+        said = np.where(rng.random(len(cluster)) < 0.8, votes, 0.5)
+        votes[~np.isin(cluster, rng.permutation(150)[:by_people])] = np.nan
+        one, gap = (f(votes, said, cluster) for f in (powered_rate, powered_excess))
+        assert one is not None
+        assert gap is not None
+        covered[run, 0] = one.interval.low <= rate <= one.interval.high
+        covered[run, 1] = gap.interval.low <= 0.2 * (0.5 - rate) <= gap.interval.high
+    assert covered.mean(axis=0).min() >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repetitions)
 
 
 @pytest.mark.parametrize(

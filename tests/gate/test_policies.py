@@ -20,7 +20,7 @@ from comparity.errors import (
 from comparity.gate.check import check
 from comparity.gate.policy import read_policy
 from comparity.pairwise import audit as pairwise
-from comparity.pairwise.audit import audit_parity_frame
+from comparity.pairwise.parity import audit_parity_frame
 from comparity.relative.raters import audit_rater_frame
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 from comparity.separation.audit import audit_frame

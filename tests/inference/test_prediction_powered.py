@@ -9,7 +9,12 @@ from numpy.testing import assert_allclose
 from scipy.stats import t
 
 from comparity.inference import prediction_powered
-from comparity.inference.prediction_powered import FEWEST_CLUSTERS, powered_mean
+from comparity.inference.prediction_powered import (
+    FEWEST_CLUSTERS,
+    powered_excess,
+    powered_mean,
+    powered_rate,
+)
 
 LABELLED, REST = np.arange(60), np.arange(240)
 LABELS = ((LABELLED * 7) % 11 < 5).astype(float)
@@ -34,9 +39,9 @@ def test_a_given_weight_is_that_of_ppi_py(
     everyone = np.ones(300, dtype=bool)
     sums = prediction_powered._MeanErrors.of(Y, F, np.arange(300), everyone)
     assert_allclose(sums.labels + weight * sums.moved, value, atol=1e-8)
-    # ppi_py divides by the number of units, not of degrees of freedom.
+    # ppi_py has the asymptotic error; leaving out one of 60 labels moves the mean by 60 / 59 more.
     error = sums.standard_error(weight, 300, 300)
-    assert_allclose(error, (high - low) / (2 * 1.959963985), rtol=1e-6)
+    assert_allclose(error, (high - low) / (2 * 1.959963985), rtol=1 / 59)
 
 
 def test_the_weight_is_the_best_and_close_to_that_of_ppi_py() -> None:
@@ -60,11 +65,16 @@ def test_labels_alone_are_a_clustered_regression() -> None:
     side = np.r_[LABELLED, REST] % 3 == 0
     gap = powered_mean(Y, F, clusters, side=side)
     assert gap is not None
-    design = sm.add_constant(side[:60].astype(float))
-    two = sm.OLS(LABELS, design).fit(cov_type="cluster", cov_kwds={"groups": LABELLED // 4})
-    assert_allclose(gap.labels_alone, two.params[1])
-    # With two means statsmodels also counts the second as a parameter.
-    assert_allclose(gap.labels_standard_error, two.bse[1] * (58 / 59) ** 0.5)
+    # Clusters hold unequal numbers of either side: each of them is left out by hand.
+    cluster, above = LABELLED // 4, side[:60]
+    left = [
+        LABELS[above & (cluster != k)].mean() - LABELS[~above & (cluster != k)].mean()
+        for k in range(15)
+    ]
+    whole = LABELS[above].mean() - LABELS[~above].mean()
+    assert_allclose(gap.labels_alone, whole)
+    variance = 14 / 15 * sum((one - whole) ** 2 for one in left)
+    assert_allclose(gap.labels_standard_error, variance**0.5)
 
 
 def test_useless_predictions_change_nothing_and_exact_ones_nearly_everything() -> None:
@@ -108,3 +118,32 @@ def test_intervals_have_students_quantiles_of_clusters_less_what_is_fitted() -> 
     ):
         half_width = (interval.high - interval.low) / 2
         assert half_width / error == pytest.approx(t.isf(0.05, freedom))
+
+
+def test_labels_that_are_all_alike_leave_an_interval_within_bounds() -> None:
+    labels = np.r_[np.ones(12), np.full(60, np.nan)]
+    for predictions in (np.ones(72), np.tile([1.0, 1.0, 1.0, 0.0], 18)):
+        rate = powered_rate(labels, predictions, np.arange(72))
+        assert rate is not None
+        # Of twelve votes Clopper and Pearson would have 0.735 to 1.
+        assert rate.interval.low == pytest.approx(0.735, abs=0.04)
+        assert rate.interval.high == pytest.approx(1)
+        assert rate.value == 1
+    # A judge who agrees with all twelve may yet disagree with one in five.
+    gap = powered_excess(labels, np.ones(72), np.arange(72))
+    assert gap is not None
+    assert gap.interval.low < -0.2 < 0.2 < gap.interval.high
+
+
+def test_a_rate_and_its_interval_stay_between_zero_and_one() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        truth = rng.random(90) < 0.95
+        said = np.where(rng.random(90) < 0.9, truth, ~truth).astype(float)
+        labels = np.where(np.arange(90) < 12, truth, np.nan)
+        rate, gap = (one(labels, said, np.arange(90)) for one in (powered_rate, powered_excess))
+        assert rate is not None
+        assert gap is not None
+        assert 0 <= rate.interval.low < rate.interval.high <= 1
+        assert rate.interval.low <= rate.value <= rate.interval.high
+        assert -1 <= gap.interval.low < gap.interval.high <= 1

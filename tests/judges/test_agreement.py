@@ -96,7 +96,34 @@ def test_the_jackknife_leaves_out_prompts_one_by_one() -> None:
     found = jackknife(tables, cohen_kappa, 0.95)
     left = [float(cohen_kappa(np.delete(tables, k, axis=0).sum(0))) for k in range(12)]
     error = math.sqrt(11 / 12 * sum((one - np.mean(left)) ** 2 for one in left))
-    assert found.interval.high - found.value == pytest.approx(t.isf(0.025, 11) * error)
+    # Twelve prompts with these numbers of entries are worth so many equal ones.
+    sizes = tables.sum((1, 2))
+    freedom = sizes.sum() ** 2 / sum(sizes**2) - 1
+    assert found.interval.high - found.value == pytest.approx(t.isf(0.025, freedom) * error)
+
+
+def test_a_single_tie_does_not_widen_the_interval_of_ac1() -> None:
+    rng = np.random.default_rng(5)
+    tables = np.zeros((40, 3, 3))
+    for place, (a, agrees) in enumerate(zip(rng.integers(0, 2, 200), rng.random(200), strict=True)):
+        tables[place % 40, a, a if agrees < 0.85 else 1 - a] += 1
+    tables[0, 2, 0] += 1
+    found = agreement_of(tables, names=("a", "b"), matched="same seats", ties=True)
+    assert found is not None
+
+    def of_three_kinds(whole: np.ndarray) -> float:
+        """Gwet (2008), with three verdicts whether or not the tie is among them."""
+        n = whole.sum()
+        share = [(whole[k].sum() + whole[:, k].sum()) / (2 * n) for k in range(3)]
+        chance = sum(one * (1 - one) for one in share) / 2
+        return (np.trace(whole) / n - chance) / (1 - chance)
+
+    left = [of_three_kinds(np.delete(tables, k, axis=0).sum(0)) for k in range(40)]
+    error = math.sqrt(39 / 40 * sum((one - np.mean(left)) ** 2 for one in left))
+    assert found.ac1.value == pytest.approx(of_three_kinds(tables.sum(0)))
+    assert found.ac1.interval.high - found.ac1.value == pytest.approx(
+        t.isf(0.025, 39) * error, rel=1e-3
+    )
 
 
 def test_verdicts_that_are_all_alike_have_no_coefficient() -> None:

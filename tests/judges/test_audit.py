@@ -14,7 +14,7 @@ from comparity import audit_judges
 from comparity.cli import main
 from comparity.errors import OptionError
 from comparity.judges.result import JudgesAudit
-from tests.judges.samples import ARENA_HARD, LLMBAR, MT_BENCH_PAIRS, SAMPLES, TABLE
+from tests.judges.samples import ARENA_HARD, LLMBAR, MT_BENCH_PAIRS, SAMPLES, SHOWN, TABLE
 from tests.judges.test_right_verdicts import battles
 
 
@@ -54,7 +54,10 @@ def test_what_is_known_of_answers_is_counted() -> None:
         {**row, "question_id": "q2"},
     ]
     audit = audit_judges(rows)
-    assert audit.known == {"answers": 4, "lengths": 2, "styles": 2, "answerers": 2, "makers": 1}
+    assert audit.known == {
+        **{"answers": 4, "lengths": 2, "tokens": 0, "marks": 2, "styles": 2},
+        **{"answerers": 2, "makers": 1},
+    }
     assert "characters and words of 2; headers" in str(audit).replace("\n", " ")
 
 
@@ -80,6 +83,15 @@ def test_texts_appear_on_request_only(rows: list[dict[str, Any]]) -> None:
     assert "Name a colour" not in quiet.to_html()
     assert "Name a colour" in json.dumps([one.question for one in loud.examples])
     assert "Name a colour" in loud.to_html()
+
+
+def test_beginnings_of_texts_do_not_tell_how_long_the_beginning_is() -> None:
+    shown = SHOWN.format("word\n" * 500, "Red.")
+    long = [ARENA_HARD[0] | {"games": [{"score": None, "user_prompt": shown}]}]
+    audit = audit_judges(long, show_text=True)
+    (example,) = audit.examples
+    assert (example.first[:10], example.first[-1], example.second) == ("word word ", "…", "Red.")
+    assert "characters in all" not in audit.to_html()
 
 
 def test_a_judge_who_prefers_the_first_seat_is_advised_about() -> None:

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
 from comparity import comparative_separation
+from comparity.inference.exact_sums import drawn_p_value
 from comparity.judges.answerers import Makers
-from comparity.judges.by_group import compare_by_group, find_failing_groups, two_sided
+from comparity.judges.by_group import compare_by_group, find_failing_groups
 from comparity.judges.reading import read_logs
 from tests.plain import judges as plain
-
-strata = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(5, 6)), min_size=1, max_size=3
-)
-
-
-@given(strata, st.data())
-def test_the_p_value_equals_all_ways_to_draw(
-    found: list[tuple[int, int, int]], data: st.DataObject
-) -> None:
-    least = sum(max(0, f + m - n) for f, m, n in found)
-    most = sum(min(f, m) for f, m, _ in found)
-    seen = data.draw(st.integers(least, most))
-    assert two_sided(found, seen) == pytest.approx(plain.failures_p(found, seen))
-
-
-@pytest.mark.parametrize(("a", "b", "c", "d"), [(6, 10, 1, 70), (2, 25, 0, 50), (1, 40, 6, 40)])
-def test_one_stratum_is_the_exact_test_of_fisher(a: int, b: int, c: int, d: int) -> None:
-    expected = fisher_exact([[a, b - a], [c, d - c]]).pvalue
-    assert two_sided([(a + c, b, b + d)], a) == pytest.approx(expected)
 
 
 def pairs(failed: set[tuple[int, str]]) -> list[dict[str, object]]:
@@ -65,6 +46,68 @@ def test_failures_are_counted_by_prompt_and_by_pair() -> None:
     # Of three pairs of a prompt two have m: 1/3 that both failures of prompt 0 do, 2/3 elsewhere.
     assert m.p_value == pytest.approx(plain.failures_p([(2, 2, 3)] + [(1, 2, 3)] * 4, 6))
     assert m.p_adjusted >= m.p_value
+
+
+def test_a_bad_answer_that_fails_in_all_its_pairs_accuses_no_answerer() -> None:
+    # In a quarter of 40 prompts a random answer of five fails in all of its four pairs.
+    rng = np.random.default_rng(8)
+    found, pairwise = [], []
+    names = "mnopq"
+    for _ in range(60):
+        bad = [rng.choice([*names]) if rng.random() < 0.25 else "" for _ in range(40)]
+        rows = [
+            {"question_id": k, "model_a": one, "model_b": two, "judge_id": "j", "winner": one}
+            | {"winner_ab": "error" if bad[k] in (one, two) else "A", "winner_ba": "B"}
+            for k in range(40)
+            for one, two in combinations(names, 2)
+        ]
+        tests = find_failing_groups(read_logs(rows)[0], "j")
+        found += [one.p_value <= 0.05 for one in tests if one.kind == "answerer"]
+        strata = [(4, 4, 10)] * sum(map(bool, bad))
+        seen = sum({"m": 4, "": 0}.get(one, 1) for one in bad)
+        pairwise.append(drawn_p_value(strata, seen) <= 0.05)
+    assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(found))
+    # Pairs drawn one by one would accuse many.
+    assert np.mean(pairwise) > 0.1
+
+
+def test_prompts_with_more_judgments_fail_more_easily_and_are_not_accused() -> None:
+    # Odd prompts have two judgments, even ones twelve; each fails with a chance of 0.05.
+    rng = np.random.default_rng(9)
+    found, by_prompt = [], []
+    for _ in range(150):
+        fails = rng.random((60, 12)) < 0.05
+        fails[1::2, 2:] = False
+        rows = [
+            {"question_id": k, "model_a": f"m{place}", "model_b": "n", "judge_id": "j"}
+            | {"winner": "n", "category": "odd" if k % 2 else "even"}
+            | dict(zip(("winner_ab", "winner_ba"), np.where(pair, "error", "A"), strict=True))
+            for k in range(60)
+            for place, pair in enumerate(fails[k, : 2 if k % 2 else 12].reshape(-1, 2))
+        ]
+        tests = find_failing_groups(read_logs(rows)[0], "j")
+        found += [one.p_value <= 0.05 for one in tests if one.kind == "category"]
+        hits = [int(fails[side::2].any(1).sum()) for side in (0, 1)]
+        table = [[hits[0], 30 - hits[0]], [hits[1], 30 - hits[1]]]
+        by_prompt.append(fisher_exact(table).pvalue <= 0.05)
+    assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(found))
+    assert np.mean(by_prompt) > 0.5
+
+
+def test_a_category_that_fails_more_often_is_found_among_prompts_of_its_size() -> None:
+    # 6 of 10 prompts of two judgments fail in one category, none of 10 in the other, and none of
+    # the 20 with twelve: by hand 2 * C(10, 6) of C(20, 6).
+    rows = [
+        {"question_id": k, "model_a": f"m{place}", "model_b": "n", "judge_id": "j", "winner": "n"}
+        | {"category": "hard" if k % 2 else "easy"}
+        | {"winner_ab": "error" if k % 2 and k < 12 else "A", "winner_ba": "B"}
+        for k in range(40)
+        for place in range(1 if k < 20 else 6)
+    ]
+    tests = find_failing_groups(read_logs(rows)[0], "j")
+    (hard,) = (one for one in tests if (one.kind, one.group) == ("category", "hard"))
+    assert (hard.failed, hard.trials, hard.others_failed, hard.others) == (6, 20, 0, 20)
+    assert hard.p_value == pytest.approx(2 * comb(10, 6) / comb(20, 6))
 
 
 def test_a_judge_that_never_fails_has_no_tests() -> None:

@@ -77,6 +77,42 @@ def test_win_rates_are_those_of_pairs_counted_by_hand() -> None:
     assert "people and judge" in str(audit)
 
 
+def test_the_longer_answer_is_corrected_like_an_answerer() -> None:
+    rng = np.random.default_rng(4)
+    rows = votes(rng, prompts=60, by_people=15)
+    # Some answers are as long as the other: these pairs have no longer one.
+    size = {(f"q{prompt}", name): int(rng.integers(1, 6)) for prompt in range(60) for name in "abc"}
+    for row in rows:
+        for side in "ab":
+            text = "x" * size[row["question_id"], row[f"model_{side}"]]
+            said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]
+            row[f"conversation_{side}"] = said
+    audit = audit_judges(rows, people=("ann", "bob"))
+    (found,) = (one for one in audit.corrected if one.answerer == "the longer answer")
+
+    def of_longer(judges: set[str]) -> dict[tuple[str, ...], float]:
+        kept = {}
+        for name in "abc":
+            for key, vote in mean_votes(rows, name, judges).items():
+                (other,) = {*key[1:]} - {name}
+                if size[key[0], name] > size[key[0], other]:
+                    kept[key] = vote
+        return kept
+
+    people, judge = of_longer({"ann", "bob"}), of_longer({"judge"})
+    assert (found.wins.n_labels, found.wins.n_units) == (len(people), len(judge))
+    assert_allclose(found.wins.labels_alone, np.mean([*people.values()]))
+    assert_allclose(found.wins.predictions_alone, np.mean([*judge.values()]))
+    again = powered_mean(
+        np.array([people.get(key, np.nan) for key in judge]),
+        np.array([*judge.values()]),
+        np.array([int(key[0][1:]) for key in judge]),
+    )
+    assert again is not None
+    assert_allclose(found.wins.value, again.value)
+    assert "the longer answer" in str(audit)
+
+
 def test_nothing_is_corrected_without_people_or_where_they_judged_all() -> None:
     alone = [row for row in votes(np.random.default_rng(4), 30, 0) if row["judge"] == "judge"]
     assert audit_judges(alone).corrected == ()

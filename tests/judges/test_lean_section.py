@@ -10,8 +10,8 @@ import numpy as np
 
 from comparity import audit_judges
 from comparity.inference.gap_tests import Interval
-from comparity.judges.answerers import Standing
 from comparity.judges.by_group import AgreementGap
+from comparity.judges.leaderboard import Standing
 from comparity.judges.lean_section import lean_grids, lean_sentences, seat_words, step_words
 from comparity.judges.leans import find_leans
 from comparity.judges.next_steps import advice_on, assumptions_of

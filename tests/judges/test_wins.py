@@ -14,6 +14,7 @@ from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from comparity import audit_judges, check
 from comparity.errors import OptionError, PolicyAuditError
+from comparity.judges.audit import audit_files
 from comparity.judges.leans import find_leans
 from comparity.judges.wins import (
     FlipsPivot,
@@ -164,6 +165,30 @@ def test_a_gate_judges_leans_by_wins_of_100(tmp_path: Path) -> None:
     assert not check(policy(hasty, kinds="length", undecided="allow")).passed
     with pytest.raises(PolicyAuditError, match="margin"):
         check(policy(steady, margin=60))
+
+
+def test_a_kind_of_lean_that_is_listed_and_not_told_does_not_pass(tmp_path: Path) -> None:
+    steady = write(tmp_path, "steady.jsonl", games("steady", 0.0, 1, questions=2500))
+    alone = audit_files(steady, margin=8, kinds=("seat",))
+    assert (alone.finding, len(alone.tests)) == (WITHIN, 1)
+    # Nothing is known of lengths: what holds for seats is not enough.
+    both = audit_files(steady, margin=8, kinds=("seat", "length"))
+    assert (both.finding, both.exit_status) == (UNDECIDED, 3)
+    assert [test.finding for test in both.tests] == [WITHIN, UNDECIDED]
+    assert "does not tell" in both.tests[1].reason
+    # By default all count that can be told, and the others are named.
+    told = audit_files(steady, margin=8)
+    assert told.finding == WITHIN
+    assert any("length or style or refusal or self or family" in note for note in told.notes)
+
+
+def test_names_of_judges_in_notes_are_theirs(tmp_path: Path) -> None:
+    logs = [
+        write(tmp_path, f"{name}.jsonl", games(name, 0.0, seed, questions=60))
+        for seed, name in enumerate(("aa", "bb", "cc"))
+    ]
+    notes = audit_files(*logs).notes
+    assert not any(note.startswith(("Aa", "Bb", "Cc")) for note in notes)
 
 
 def test_frames_stand_in_for_logs_of_a_gate() -> None:

@@ -57,3 +57,10 @@ def failures_p(strata: Sequence[tuple[int, int, int]], seen: int) -> float:
                 new[a + b] = new.get(a + b, Fraction(0)) + p * q
         chances = new
     return float(sum(p for p in chances.values() if p <= chances[seen]))
+
+
+def exchanged_p(counts: Sequence[Sequence[int]], seen: int) -> float:
+    """All choices of one member of each stratum, one after the other."""
+    sums = Counter(sum(chosen) for chosen in product(*counts))
+    n = sum(sums.values())
+    return sum(times for times in sums.values() if times <= sums[seen]) / n

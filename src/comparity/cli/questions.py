@@ -363,6 +363,7 @@ def rank(
     margin, 1 violated, 3 undecided.
     """
     from comparity.ranking.rank import rank_files
+    from comparity.tables.memory import keep_freed_memory
 
     sensitive, model = choices.get("sensitive"), choices["model"]
     if sensitive and items is None:
@@ -372,6 +373,7 @@ def rank(
             f"{model} needs the groups of the items: give --items FILE and --sensitive COLUMN, or "
             "rank without groups by --model bt."
         )
+    keep_freed_memory()
     panel = rank_files(comparisons, items, **choices)
     if plot_scores is not None:
         write_plot(plot_scores, panel.plot_scores)

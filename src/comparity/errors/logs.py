@@ -58,6 +58,17 @@ class SameLogError(ComparityError, ValueError):
         )
 
 
+class RepeatedRecordsError(ComparityError, ValueError):
+    """Most records of a log are equal to others: copies, or judgments that nothing tells apart."""
+
+    def __init__(self, path: str, records: int, different: int) -> None:
+        super().__init__(
+            "records of a log differ, by their prompt, their judge or a number.",
+            f"{records:,} records in {path!r}, of which {different:,} are different",
+            "delete copies, or give judgments of the same answers a column that numbers them.",
+        )
+
+
 class OneAnswererError(ComparityError, ValueError):
     """Scores of single answers compare nothing if nobody else answered."""
 

@@ -179,7 +179,7 @@ NOTIONS = {
         Notion(
             name="parity",
             form=ParityForm,
-            module="comparity.pairwise.audit",
+            module="comparity.pairwise.parity",
             function="audit_parity_file",
         ),
         Notion(

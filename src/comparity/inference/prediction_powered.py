@@ -11,14 +11,17 @@ of the sums :math:`a_c + \lambda b_c` over clusters, with
 
 .. math::
 
-    a_c = \sum_{i \in L \cap c} \frac{y_i - \bar y_L}{|L|}, \quad
-    b_c = \sum_{i \in U \cap c} \frac{f_i - \bar f_U}{|U|}
-        - \sum_{i \in L \cap c} \frac{f_i - \bar f_L}{|L|} .
+    a_c = \sum_{i \in L \cap c} \frac{y_i - \bar y_L}{|L \setminus c|}, \quad
+    b_c = \sum_{i \in U \cap c} \frac{f_i - \bar f_U}{|U \setminus c|}
+        - \sum_{i \in L \cap c} \frac{f_i - \bar f_L}{|L \setminus c|} ,
+
+by which leaving a cluster out moves the means.
 
 The weight :math:`-\sum a_c b_c / \sum b_c^2`, kept between 0 and 1, makes it smallest: predictions
 that say nothing are left aside, and the answer is that of the labels alone [1]_. The weight is read
 off the same data, which costs a degree of freedom: of :math:`G` clusters with labels :math:`G - 2`
-remain.
+remain. Clusters of unequal sizes count as fewer equal ones, and intervals of rates are Wilson's
+(:mod:`comparity.inference.clustered_rates`).
 
 References
 ----------
@@ -28,12 +31,18 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from comparity.inference.clustered_rates import (
+    degrees_of_freedom,
+    effective_trials,
+    gap_variance,
+    wilson,
+)
 from comparity.inference.gap_tests import Interval
 
 Floats = NDArray[np.float64]
@@ -109,7 +118,8 @@ def powered_mean(
     Returns
     -------
     PoweredMean or None
-        None with labels in fewer than ten clusters, or without units to predict.
+        None with labels in fewer than ten clusters, or where labels, or units to predict, lie in
+        one cluster.
 
     Examples
     --------
@@ -117,32 +127,32 @@ def powered_mean(
     >>> predictions = np.tile([0.9, 0.2, 0.8, 0.9], 50)
     >>> found = powered_mean(labels, predictions, np.arange(200))
     >>> round(found.value, 3), round(found.worth, 1)
-    (0.75, 4.2)
+    (0.75, 4.3)
     """
     known = ~np.isnan(labels)
     code = np.unique(clusters, return_inverse=True)[1]
     n_clusters = len(np.unique(code[known]))
     sides = [np.ones(len(labels), dtype=bool)] if side is None else [side, ~side]
-    if n_clusters < FEWEST_CLUSTERS or not all(
-        (known & one).any() and (~known & one).any() for one in sides
-    ):
+    parts = [rows & one for one in sides for rows in (known, ~known)]
+    if n_clusters < FEWEST_CLUSTERS or any(len(np.unique(code[one])) < 2 for one in parts):
         return None
     found = [_MeanErrors.of(labels, predictions, code, one) for one in sides]
     whole = found[0] if side is None else found[0] - found[1]
     weight = whole.best_weight()
     value = whole.labels + weight * whole.moved
     # Every mean takes a degree of freedom, and so does the weight.
-    freedom = n_clusters - len(sides) - 1
-    error = whole.standard_error(weight, freedom, n_clusters)
+    error = whole.standard_error(weight, n_clusters - len(sides) - 1, n_clusters)
     # As in any regression with clustered errors.
     labels_error = whole.standard_error(0.0, n_clusters - 1, n_clusters)
+    sizes = np.bincount(code[known])
+    freedom = degrees_of_freedom(sizes, spent=len(sides) + 1)
     return PoweredMean(
         value=value,
         standard_error=error,
         interval=_interval(value, error, freedom, level),
         labels_alone=whole.labels,
         labels_standard_error=labels_error,
-        labels_interval=_interval(whole.labels, labels_error, n_clusters - 1, level),
+        labels_interval=_interval(whole.labels, labels_error, degrees_of_freedom(sizes), level),
         predictions_alone=whole.predictions,
         weight=weight,
         n_labels=int(known.sum()),
@@ -175,9 +185,8 @@ class _MeanErrors:
 
         def errors(values: Floats, rows: NDArray[np.bool_]) -> Floats:
             kept = values[rows]
-            sums: Floats = np.bincount(code[rows], (kept - kept.mean()) / len(kept), n).astype(
-                float
-            )
+            others = len(kept) - np.bincount(code[rows], minlength=n)
+            sums: Floats = np.bincount(code[rows], kept - kept.mean(), n) / others
             return sums
 
         return cls(
@@ -209,9 +218,84 @@ class _MeanErrors:
     def standard_error(self, weight: float, freedom: int, n_clusters: int) -> float:
         """Return the error of the mean with a weight of predictions."""
         errors = self.label_errors + weight * self.moved_errors
-        return math.sqrt(n_clusters / freedom * float(errors @ errors))
+        # Leaving out one of G equal clusters moves a mean by G / (G - 1) times what it adds.
+        scale = (n_clusters - 1) ** 2 / (n_clusters * freedom)
+        return math.sqrt(scale * float(errors @ errors))
 
 
-def _interval(value: float, error: float, freedom: int, level: float) -> Interval:
+def powered_rate(
+    labels: Floats, predictions: Floats, clusters: NDArray[np.integer], *, level: float = 0.95
+) -> PoweredMean | None:
+    """Return :func:`powered_mean` of labels from 0 to 1, with intervals that stay between these.
+
+    They are Wilson's: labels that are all alike leave an interval, too.
+
+    Examples
+    --------
+    >>> labels = np.r_[np.ones(12), np.full(30, np.nan)]
+    >>> found = powered_rate(labels, np.ones(42), np.arange(42))
+    >>> found.value, round(found.interval.low, 2), found.interval.high
+    (1.0, 0.71, 1.0)
+    """
+    found = powered_mean(labels, predictions, clusters, level=level)
+    if found is None:
+        return None
+    known = ~np.isnan(labels)
+    code = np.unique(clusters[known], return_inverse=True)[1]
+    sizes = np.bincount(code)
+    trials = effective_trials(np.bincount(code, labels[known]), sizes)
+    # No vote is worth more than if people had judged all units.
+    worth = min(found.worth, found.n_units / found.n_labels)
+    value, freedom = min(max(found.value, 0.0), 1.0), degrees_of_freedom(sizes, spent=2)
+    return replace(
+        found,
+        value=value,
+        interval=wilson(value, trials * worth, freedom, level),
+        labels_interval=wilson(found.labels_alone, trials, degrees_of_freedom(sizes), level),
+    )
+
+
+def powered_excess(
+    labels: Floats, predictions: Floats, clusters: NDArray[np.integer], *, level: float = 0.95
+) -> PoweredMean | None:
+    """Return the mean of predictions minus that of labels, both from 0 to 1.
+
+    As of any gap of two rates, the variance allows for two more clusters in which they differ. It
+    is not less than both that of the labels' rate and that of the gap where both are known: labels
+    that happen to be all alike would else seem to say all of a gap.
+    """
+    found = powered_mean(predictions - labels, predictions, clusters, level=level)
+    rate = powered_rate(labels, predictions, clusters, level=level)
+    if found is None or rate is None:
+        return None
+    known = ~np.isnan(labels)
+    code = np.unique(clusters[known], return_inverse=True)[1]
+    sizes, n = np.bincount(code), found.n_clusters
+    changed = int(np.count_nonzero(np.bincount(code, predictions[known] - labels[known])))
+    error, labels_error = (
+        math.sqrt(gap_variance(one**2, changed, n))
+        for one in (found.standard_error, found.labels_standard_error)
+    )
+    freedom, width = degrees_of_freedom(sizes, spent=2), rate.interval.high - rate.interval.low
+    of_rate = width / (2 * float(stdtrit(freedom, (1 + level) / 2)))
+    error = max(error, min(labels_error, of_rate))
+    value = min(max(found.value, -1.0), 1.0)
+    ends = _interval(value, error, freedom, level)
+    labels_ends = _interval(found.labels_alone, labels_error, degrees_of_freedom(sizes), level)
+    return replace(
+        found,
+        value=value,
+        standard_error=error,
+        interval=_within_one(ends),
+        labels_standard_error=labels_error,
+        labels_interval=_within_one(labels_ends),
+    )
+
+
+def _within_one(ends: Interval) -> Interval:
+    return Interval(max(ends.low, -1.0), min(ends.high, 1.0), ends.level)
+
+
+def _interval(value: float, error: float, freedom: float, level: float) -> Interval:
     half = float(stdtrit(freedom, (1 + level) / 2)) * error
     return Interval(value - half, value + half, level)

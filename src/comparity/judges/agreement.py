@@ -36,14 +36,16 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
+from comparity.inference.clustered_rates import degrees_of_freedom
 from comparity.inference.gap_tests import Interval
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import NOWHERE, PromptRate, Rows, rate_of
@@ -109,13 +111,29 @@ def cohen_kappa(tables: Tables) -> Floats:
     return _divide(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
 
 
-def gwet_ac1(tables: Tables) -> Floats:
-    """Return Gwet's AC1 of each table in the last two axes."""
+def gwet_ac1(tables: Tables, kinds: int = 0) -> Floats:
+    """Return Gwet's AC1 of each table in the last two axes.
+
+    `kinds` is how many verdicts there are; by default those that occur in each table.
+    """
     share = _divide(tables, tables.sum((-2, -1), keepdims=True))
     both = (share.sum(-1) + share.sum(-2)) / 2
-    kinds = np.maximum((both > 0).sum(-1), 2)
-    chance = (both * (1 - both)).sum(-1) / (kinds - 1)
+    chance = (both * (1 - both)).sum(-1) / ((kinds or _count_kinds(both)) - 1)
     return _divide(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
+
+
+def _count_kinds(shares: Floats) -> Codes:
+    found: Codes = np.maximum((shares > 0).sum(-1), 2)
+    return found
+
+
+def ac1_of_kinds(tables: Tables) -> Callable[[Tables], Floats]:
+    """Return Gwet's AC1 for the verdicts that occur in the sum of tables.
+
+    A prompt with the only tie that is left out does not make AC1 that of two verdicts.
+    """
+    whole = tables.sum(0)
+    return partial(gwet_ac1, kinds=int(_count_kinds(whole.sum(-1) + whole.sum(-2))))
 
 
 def krippendorff_alpha(coincidences: Tables) -> Floats:
@@ -127,9 +145,8 @@ def krippendorff_alpha(coincidences: Tables) -> Floats:
     return 1 - _divide(observed, expected)
 
 
-def jackknife(tables: Tables, coefficient: object, level: float) -> Coefficient:
+def jackknife(tables: Tables, coefficient: Callable[[Tables], Floats], level: float) -> Coefficient:
     """Return a coefficient of the sum of tables by prompt, leaving out one prompt at a time."""
-    assert callable(coefficient)
     whole = tables.sum(0)
     value = float(coefficient(whole))
     n, without = len(tables), coefficient(whole - tables)
@@ -137,7 +154,8 @@ def jackknife(tables: Tables, coefficient: object, level: float) -> Coefficient:
     # Prompts that are all alike, as where two judges always agree, tell nothing of the error.
     if math.isnan(value) or not error > 1e-12:
         return Coefficient(value=value, interval=NOWHERE)
-    half = float(t.isf((1 - level) / 2, n - 1)) * error
+    freedom = degrees_of_freedom(tables.sum((1, 2)))
+    half = float(stdtrit(freedom, (1 + level) / 2)) * error
     return Coefficient(
         value=value, interval=Interval(max(value - half, -1.0), min(value + half, 1.0), level)
     )
@@ -164,7 +182,7 @@ def agreement_of(
         ties=ties,
         raw=rate_of(hits, trials, level),
         kappa=jackknife(tables, cohen_kappa, level),
-        ac1=jackknife(tables, gwet_ac1, level),
+        ac1=jackknife(tables, ac1_of_kinds(tables), level),
         alpha=jackknife(both_ways, krippendorff_alpha, level),
     )
 

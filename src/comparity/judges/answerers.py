@@ -1,46 +1,40 @@
-"""The answerers of a log: their answers and what a judge may lean to in them, and their ranks.
-
-Ranks are by all judgments, with errors that take prompts as clusters.
-"""
+"""The answerers of a log: their answers, what judges may lean to in them, what people prefer."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.inference.gap_tests import Interval
-from comparity.inference.prediction_powered import PoweredMean, powered_mean
+from comparity.inference.prediction_powered import PoweredMean, powered_excess, powered_rate
 from comparity.judges.agreement import Verdicts
 from comparity.judges.log import JudgeLog
-from comparity.judges.rates import PromptRate, count_by_prompt, rate_of
-from comparity.judges.readers import FEATURES, FIRST, NO_VERDICT, ONE_ORDER, SECOND, TIE
-from comparity.ranking.connectivity import explains_seats
-from comparity.ranking.result import Ranking
-from comparity.ranking.simple_models import bradley_terry
+from comparity.judges.readers import FEATURES
 
 Floats = NDArray[np.float64]
 
 LONGER, FAMILY = "longer answers", "family"
+LONGER_ANSWER = "the longer answer"
+"""Stands for an answerer where rates are corrected by people."""
 FEWEST_UNEVEN = 20
 """Prompts of each judge whose answers differ in a feature, below which it is left out."""
 FAMILIES = {
-    "OpenAI": r"gpt|^o\d|davinci|openai",
+    # Whose models are named after others', by architecture or descent.
+    **{"Cerebras": r"cerebras", "EleutherAI": r"gpt-?j\b|gpt-?neo|pythia", "Nomic": r"gpt4all"},
+    **{"Writer": r"palmyra", "NVIDIA": r"nemotron", "DeepSeek": r"deepseek"},
+    "OpenAI": r"gpt|(?:^|/)o\d|davinci|openai",
     "Anthropic": r"claude",
     "Google": r"gemini|gemma|palm|bard",
-    "Meta": r"llama-?\d|meta-llama",
-    "Mistral": r"mistral|mixtral",
-    "Alibaba": r"qwen",
-    "DeepSeek": r"deepseek",
-    "Cohere": r"command-r|cohere",
-    "xAI": r"grok",
-    "LG": r"exaone",
+    "Meta": r"(?<!tiny)(?<!open)(?<!open[-_])llama-?\d|meta-llama",
+    "Mistral": r"mistral|mixtral|ministral",
+    "Microsoft": r"(?:^|/)phi-?\d",
+    "Alibaba": r"qwen|qwq",
+    **{"Cohere": r"command-r|cohere", "xAI": r"grok", "LG": r"exaone", "Moonshot": r"kimi"},
 }
 """Makers of models by what their names hold; the first that fits."""
 
@@ -173,159 +167,8 @@ class Makers:
         return next(found, "")
 
 
-Rows = NDArray[np.bool_]
-
-MOST_STANDINGS = 200
 MOST_CORRECTED = 50
 """With more answerers than this, win rates are not corrected one by one."""
-FEWEST_JUDGES = 30
-"""Judges from which on they are a sample of judges, and clusters beside prompts."""
-# With more answerers than this, no matrix of wins is made.
-MOST_OPPONENTS = 20
-EVEN, LOGIT = 1000.0, 400 / math.log(10)
-"""Elo's scale: where the mean is put, and what a logit is worth."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """An answerer on the leaderboard.
-
-    Attributes
-    ----------
-    answerer : str
-    judgments : int
-    wins : PromptRate
-        Share of decided judgments that it won.
-    score : float
-        Bradley-Terry, in logits, with the seats taken into account where they are known.
-    interval : Interval
-        Of the score; prompts are clusters.
-    ranks : tuple of int
-        The best and the worst rank it can have; all these intervals hold together.
-    against : mapping of str to PromptRate
-        Share of decided judgments won, by opponent.
-    without_leans : int or None
-        Rank by the quality that is left when the judges' leans are taken out, where these are told.
-    with_lean : mapping of str to int
-        Rank by that quality and one kind of lean, on average over all judgments.
-    """
-
-    answerer: str
-    judgments: int
-    wins: PromptRate
-    score: float
-    interval: Interval
-    ranks: tuple[int, int]
-    against: Mapping[str, PromptRate]
-    without_leans: int | None = None
-    with_lean: Mapping[str, int] = field(default_factory=dict)
-
-    DERIVED: ClassVar[Mapping[str, str]] = {"elo": "elo"}
-
-    @property
-    def elo(self) -> float:
-        """The score on Elo's scale: 1000 is the mean, 400 more win ten times as often."""
-        return EVEN + LOGIT * self.score
-
-
-def rank_answerers(
-    log: JudgeLog,
-    level: float,
-    quality: Mapping[str, float],
-    lifts: Mapping[str, Mapping[str, float]],
-) -> tuple[Standing, ...]:
-    """Rank the answerers by all judgments, the best first, where the log says who answered.
-
-    Parameters
-    ----------
-    log : JudgeLog
-    level : float
-        Of all intervals.
-    quality : mapping of str to float
-        Of answerers, with the judges' leans taken out, where they are told.
-    lifts : mapping of str to mapping
-        What each kind of lean adds to it.
-    """
-    n = len(log.answerers)
-    valid = log.verdict != NO_VERDICT
-    decided = np.isin(log.verdict, (FIRST, SECOND)).any()
-    if not 2 <= n <= MOST_STANDINGS or not decided or _are_nameless(log):
-        return ()
-    log = log.take(valid)
-    second = log.verdict == SECOND
-    better = np.where(second, log.second, log.first)
-    worse = np.where(second, log.first, log.second)
-    ranking = _fit(log, better, worse)
-    ends, ranks = ranking.score_intervals(level), ranking.rank_intervals(level)
-    plain = _ranks(quality)
-    lifted = {
-        kind: _ranks({name: quality[name] + more[name] for name in quality})
-        for kind, more in lifts.items()
-    }
-    found = []
-    for code in ranking.ranking.tolist():
-        met = (log.first == code) | (log.second == code)
-        decided, won = met & (log.verdict != TIE), better == code
-        other = np.where(log.first == code, log.second, log.first)
-        rivals = np.unique(other[decided]).tolist() if n <= MOST_OPPONENTS else []
-        name = log.answerers[code]
-        standing = Standing(
-            answerer=name,
-            judgments=int(met.sum()),
-            wins=_share(log, decided, won, level),
-            score=float(ranking.scores[code]),
-            interval=Interval(float(ends[code, 0]), float(ends[code, 1]), level),
-            ranks=(int(ranks[code, 0]), int(ranks[code, 1])),
-            against={
-                log.answerers[rival]: _share(log, decided & (other == rival), won, level)
-                for rival in rivals
-            },
-            without_leans=plain.get(name),
-            with_lean={kind: ranks[name] for kind, ranks in lifted.items() if name in ranks},
-        )
-        found.append(standing)
-    return tuple(found)
-
-
-def _are_nameless(log: JudgeLog) -> bool:
-    """Say whether answers go by their texts: of several prompts most answerers met only one."""
-    both = np.r_[log.first, log.second].astype(np.int64) * len(log.prompts)
-    answered = np.unique(both + np.r_[log.prompt, log.prompt]) // len(log.prompts)
-    met = np.unique(answered, return_counts=True)[1]
-    return len(log.prompts) > 1 and float(np.median(met)) == 1
-
-
-def _ranks(values: Mapping[str, float]) -> dict[str, int]:
-    """Return places from the largest value down."""
-    return {name: k for k, name in enumerate(sorted(values, key=lambda one: -values[one]), 1)}
-
-
-def _fit(log: JudgeLog, better: NDArray[np.int32], worse: NDArray[np.int32]) -> Ranking:
-    """Return the ranking by Bradley and Terry, with seats where these can be told."""
-    n = len(log.answerers)
-    shown = log.seated & (log.orders == ONE_ORDER)
-    seats = np.where(shown, np.where(better == log.first, 1, -1), 0)
-    items = better.astype(np.int64), worse.astype(np.int64)
-    told = None if explains_seats(*items, seats, n) else seats
-
-    def fit(cluster: NDArray[Any] | None) -> Ranking:
-        pairs, tied = np.stack(items, axis=1), log.verdict == TIE
-        return bradley_terry(pairs, n_items=n, ties=tied, seats=told, cluster=cluster)
-
-    by_prompt = fit(log.prompt if len(np.unique(log.prompt)) > 1 else None)
-    if len(np.unique(log.judge)) < FEWEST_JUDGES:
-        return by_prompt
-    # Prompts and judges at once (Cameron, Gelbach and Miller, 2011).
-    both = log.prompt.astype(np.int64) * len(log.judges) + log.judge
-    one, two, shared = (found.standard_errors for found in (by_prompt, fit(log.judge), fit(both)))
-    errors = np.sqrt(np.maximum(one**2 + two**2 - shared**2, np.maximum(one, two) ** 2))
-    return replace(by_prompt, standard_errors=errors)
-
-
-def _share(log: JudgeLog, decided: Rows, won: Rows, level: float) -> PromptRate:
-    trials = count_by_prompt(log.prompt, decided, len(log.prompts))
-    hits = count_by_prompt(log.prompt, decided & won, len(log.prompts))
-    return rate_of(hits, trials, level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,7 +179,7 @@ class CorrectedRate:
     ----------
     judge : str
     answerer : str
-        Whose wins.
+        Whose wins; ``"the longer answer"`` stands for that of each pair, whoever gave it.
     wins : PoweredMean
     excess : PoweredMean
         How much more often the judge lets it win than people would: the gap of the two rates.
@@ -363,22 +206,34 @@ def _correct_each(log: JudgeLog, level: float) -> Iterator[CorrectedRate]:
     is_person = np.isin(log.judges, log.people)[log.judge]
     votes = _mean_votes(verdicts, is_person)
     low, high = _answerers_of_pairs(log, verdicts.n_pairs)
-    for code, name in enumerate(log.judges):
-        if name in log.people:
-            continue
+    lead = _leads_in_length(log, verdicts)
+    for code, name in log.beside_people():
         said = _mean_votes(verdicts, log.judge == code)
-        for answerer, answerer_name in enumerate(log.answerers):
-            met = ~np.isnan(said) & ((low == answerer) | (high == answerer))
-            turned = high[met] == answerer
+        sides = {LONGER_ANSWER: lead}
+        sides |= {
+            answerer: (low == place).astype(float) - (high == place)
+            for place, answerer in enumerate(log.answerers)
+        }
+        for answerer, side in sides.items():
+            met = ~np.isnan(said) & (side != 0)
+            turned = side[met] < 0
             labels, predictions = (
                 np.where(turned, 1 - one[met], one[met]) for one in (votes, said)
             )
             prompts = verdicts.prompt_of_pair[met]
-            wins = powered_mean(labels, predictions, prompts, level=level)
-            excess = powered_mean(predictions - labels, predictions, prompts, level=level)
+            wins = powered_rate(labels, predictions, prompts, level=level)
+            excess = powered_excess(labels, predictions, prompts, level=level)
             if wins is not None and excess is not None:
                 rates = {"wins": wins, "excess": excess}
-                yield CorrectedRate(judge=name, answerer=answerer_name, **rates)
+                yield CorrectedRate(judge=name, answerer=answerer, **rates)
+
+
+def _leads_in_length(log: JudgeLog, verdicts: Verdicts) -> Floats:
+    """Return by how much the answer of the first answerer of each pair is longer; 0 if unknown."""
+    lead = np.zeros(verdicts.n_pairs)
+    first, second = log.lengths
+    lead[log.pair] = np.nan_to_num(np.where(verdicts.way, first - second, second - first))
+    return lead
 
 
 def _mean_votes(verdicts: Verdicts, rows: NDArray[np.bool_]) -> Floats:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from fnmatch import fnmatchcase
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,10 @@ import numpy as np
 
 from comparity import __version__
 from comparity.errors import OneAnswererError, Option, OptionError
+from comparity.inference.gap_tests import GapTest, untested_gap
 from comparity.inference.multiplicity import holm
-from comparity.judges.agreement import (
-    MOST_JUDGES,
-    compare_judges,
-    panel_alpha,
-)
-from comparity.judges.answerers import Makers, correct_by_people, rank_answerers
+from comparity.judges.agreement import compare_judges, panel_alpha
+from comparity.judges.answerers import Makers, correct_by_people
 from comparity.judges.by_group import (
     compare_by_group,
     compare_own_makers,
@@ -34,9 +31,11 @@ from comparity.judges.judge_contrasts import (
     note_ungrouped,
     read_judges,
 )
+from comparity.judges.leaderboard import rank_answerers
 from comparity.judges.leans import find_leans
-from comparity.judges.log import SAME_RECORD, JudgeLog
-from comparity.judges.options import AUTO, JudgesOptions, LeansForm
+from comparity.judges.log import JudgeLog
+from comparity.judges.next_steps import notes_on, omissions_of
+from comparity.judges.options import AUTO, LEAN_KINDS, JudgesOptions, LeansForm
 from comparity.judges.rates import (
     NOWHERE,
     compare_orders,
@@ -54,7 +53,7 @@ from comparity.judges.readers import NO_VERDICT, REASONS
 from comparity.judges.reading import Reading, read_logs
 from comparity.judges.result import Example, JudgesAudit, JudgeSummary
 from comparity.judges.single_scores import summarise_scores
-from comparity.judges.wins import LeanFindings
+from comparity.judges.wins import PEOPLE, TRUTH, LeanFindings
 from comparity.reports.sections import clip
 from comparity.results.audit import Audit
 from comparity.results.judging import judge, overall_finding
@@ -65,8 +64,11 @@ from comparity.tables.frames import of_engine
 
 POOLED = "people"
 MOST_EXAMPLES = 3
-LETTERS = 300
+# Fewer than what a page cuts off, and counts: it would count these.
+LETTERS = 180
 MOST_LISTED = 10
+# Kinds of leans that every judge may have, whoever made it.
+OF_ALL = ("seat", "length", "style")
 NO_NAME = "(no name)"
 """What a judge is called whose name in the log is empty."""
 
@@ -120,7 +122,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
             judges=(),
             scores=scores,
             omitted=log.omitted,
-            notes=tuple(_notes(log, corrected=False)),
+            notes=tuple(notes_on(log, corrected=False)),
             level=options.level,
             margin=options.margin,
             provenance=_provenance(log, options),
@@ -132,6 +134,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
     alpha, corrected = 1 - options.level, correct_by_people(log, options.level)
     makers = Makers(options.makers)
     told = _find_leans(log, options)
+    board = rank_answerers(log, options.level, told.quality, told.lifts)
     return JudgesAudit(
         readings=readings,
         judges=summaries,
@@ -150,13 +153,14 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         sharpness=told.sharpness,
         drift=compare_runs(log, options.drift, options.level) if options.drift else None,
         judge_groups=_compare_groups(log, groups, options),
-        leaderboard=rank_answerers(log, options.level, told.quality, told.lifts),
+        leaderboard=board.standings,
         examples=tuple(_examples(parts)) if options.show_text else (),
         omitted=log.omitted,
         notes=(
-            *_notes(log, corrected=bool(corrected)),
+            *notes_on(log, corrected=bool(corrected)),
             *note_ungrouped(log, groups, options.by),
             *told.notes,
+            *board.notes,
         ),
         level=options.level,
         margin=options.margin,
@@ -190,6 +194,7 @@ def audit_files(*logs: Any, **choices: Any) -> Audit:
     _check_compared(log)
     told = _find_leans(log, options)
     tests = [one.test for one in told.estimates if one.kind in options.kinds]
+    tests += _tests_of_untold(told, log, options.kinds)
     margin = options.margin / 100
     n, prompts = len(log), len(log.prompts)
     judged = judge(tests, alpha=options.alpha, margin=margin, n=n, n_items=prompts)
@@ -213,8 +218,9 @@ def audit_files(*logs: Any, **choices: Any) -> Audit:
             "Gaps are wins of 100 pairs of equally good answers, minus 50; the margin is "
             f"{options.margin:g}.",
             *(f"{one} has no lean, by assumption." for one in _anchors(told)),
-            *_omissions(log),
+            *omissions_of(log),
             *told.notes,
+            *_untold_kinds(told),
         ),
     )
 
@@ -227,8 +233,33 @@ def audit_frames(*logs: Any, **choices: Any) -> Audit:
 
 def _anchors(told: LeanFindings) -> Iterator[str]:
     """Yield who has no lean, by assumption."""
-    names = dict.fromkeys(one.against for one in told.estimates if one.against)
-    yield from (clip(name[:1].upper() + name[1:]) for name in names)
+    for name in dict.fromkeys(one.against for one in told.estimates if one.against):
+        yield name.capitalize() if name in (PEOPLE, TRUTH) else clip(name)
+
+
+def _untold_kinds(told: LeanFindings) -> Iterator[str]:
+    """Yield which kinds of leans nothing is known of."""
+    unknown = [kind for kind in LEAN_KINDS if kind not in {one.kind for one in told.estimates}]
+    if unknown:
+        yield f"These logs tell no leans of the kind {' or '.join(unknown)}."
+
+
+def _tests_of_untold(told: LeanFindings, log: JudgeLog, kinds: Sequence[str]) -> Iterator[GapTest]:
+    """Yield a test that decides nothing for each lean that was listed and is not told.
+
+    A gate that lists kinds must not pass because a log tells nothing of one of them.
+    """
+    if {*kinds} == {*LEAN_KINDS}:
+        return
+    known = {(one.judge, one.kind) for one in told.estimates}
+    anchors = {one.against for one in told.estimates}
+    for who, kind in product(log.judges, kinds):
+        # An own maker, other makers and refusals do not concern every judge.
+        is_told = any(kind == one for name, one in known if name == who or kind not in OF_ALL)
+        is_assumed = who in log.people or (who in anchors and kind != "seat")
+        if not is_told and not is_assumed:
+            null = f"lean of {who} of the kind {kind} = 0"
+            yield untested_gap(null, (0, 0), "the log does not tell this lean.")
 
 
 def _find_leans(log: JudgeLog, options: JudgesOptions) -> LeanFindings:
@@ -342,38 +373,13 @@ def _examples(parts: Mapping[str, JudgeLog]) -> Iterator[Example]:
                     judge=name,
                     why=why,
                     prompt=prompt,
-                    question=log.questions.get(prompt, "")[:LETTERS],
-                    first=log.answer_texts.get(first, "")[:LETTERS],
-                    second=log.answer_texts.get(second, "")[:LETTERS],
+                    question=_begin(log.questions.get(prompt, "")),
+                    first=_begin(log.answer_texts.get(first, "")),
+                    second=_begin(log.answer_texts.get(second, "")),
                 )
 
 
-def _omissions(log: JudgeLog) -> Iterator[str]:
-    """Yield how many rows were left out, by reason."""
-    for why, n in log.omitted.items():
-        again = "; repeated judgments need a column that numbers them" if why == SAME_RECORD else ""
-        yield f"{n:,} left out: {why}{again}."
-
-
-def _notes(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
-    yield from _omissions(log)
-    if len(log.judges) - len(log.people) > MOST_JUDGES:
-        yield (
-            f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "
-            "with people and each other."
-        )
-    if corrected:
-        yield (
-            "People and judges together: the pairs that people judged are taken for a random "
-            "sample of all pairs; pairs chosen because they are hard would correct too much."
-        )
-    for answerer in log.mismatched:
-        yield (
-            f"The answers of {clip(answerer)} share few words with their prompts, where those of "
-            "others share many: check whether they were joined to the right prompts."
-        )
-    for answerer, n in log.several_texts.items():
-        yield (
-            f"{n:,} answers of {clip(answerer)} have a second text for the same prompt; if these "
-            "are two answerers, read the logs apart or name them (--baseline)."
-        )
+def _begin(text: str) -> str:
+    """Return the beginning of a text, on one line."""
+    words = " ".join(text[: 2 * LETTERS].split())
+    return f"{words[:LETTERS]}…" if len(words) > LETTERS or len(text) > 2 * LETTERS else words

@@ -12,10 +12,12 @@ prompt may fail together, so what is counted is a prompt, or within a prompt a p
 least once.
 
 - *Categories and lengths* are properties of prompts. If failing has nothing to do with them, the
-  prompts that failed are drawn at random: Fisher's exact test of one group against all others.
-- *Answerers* meet on the same prompts. Given how many pairs of a prompt failed, and how many the
-  answerer is part of, the number of failed pairs with the answerer is hypergeometric; the sum over
-  prompts is a convolution, and prompts of which none or all failed say nothing.
+  prompts that failed are drawn at random among those with about as many judgments (a prompt with
+  more of them fails more easily): Fisher's exact test of one group against all others, or the sum
+  of such tests over strata.
+- *Answerers* meet on the same prompts. If failing has nothing to do with who answered, any of those
+  with as many judgments of the prompt could have lost as many pairs: one bad answer fails in all of
+  its pairs, so pairs are not exchanged. The sum over prompts is a convolution.
 
 P values are two-sided, by adding up what is at most as likely as what was seen, and corrected by
 Holm over all groups of a judge.
@@ -28,14 +30,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import hypergeom
 
 from comparity.comparative.judge import audit_counts
 from comparity.comparative.options import ComparativeOptions
 from comparity.counts.clusters import Clustering
 from comparity.counts.judged_pairs import JudgedPairs
 from comparity.counts.ledger import Attribute
-from comparity.counts.pairs import ROUNDING
+from comparity.inference.exact_sums import drawn_p_value, exchanged_p_value
 from comparity.inference.gap_tests import Interval
 from comparity.inference.multiplicity import holm
 from comparity.judges.agreement import reference_verdicts
@@ -46,6 +47,8 @@ from comparity.judges.readers import FIRST, NO_VERDICT, SECOND
 from comparity.results.audit import Audit
 
 MOST_GROUPS = 40
+AS_MANY = 1.25
+"""Prompts whose numbers of judgments differ by less than this factor have about as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +110,9 @@ def compare_by_group(
     reference, called = reference_verdicts(log)
     usable = (np.abs(reference) == 1) & (log.verdict != NO_VERDICT) & (log.first != log.second)
     found: list[AgreementGap] = []
-    for code, name in enumerate(log.judges):
+    for code, name in log.beside_people():
         rows = usable & (log.judge == code)
-        if name not in log.people and rows.any():
+        if rows.any():
             pairs = _JudgedAnswers(log.take(rows), reference[rows], makers)
             found += pairs.gaps((name, called), level, margin)
     return tuple(found)
@@ -254,6 +257,7 @@ def _prompt_tests(log: JudgeLog, rows: Rows) -> Iterator[Counted]:
     """Yield tests of what all judgments of a prompt have in common."""
     prompts, code = np.unique(log.prompt[rows], return_inverse=True)
     failed = np.bincount(code, log.verdict[rows] == NO_VERDICT, minlength=len(prompts)) > 0
+    size = np.floor(np.log(np.bincount(code)) / np.log(AS_MANY))
     for kind, names, group in _prompt_groups(log, rows, code, len(prompts)):
         for value, name in enumerate(names):
             inside = group == value
@@ -264,8 +268,11 @@ def _prompt_tests(log: JudgeLog, rows: Rows) -> Iterator[Counted]:
                     int(failed[~inside].sum()),
                     int((~inside).sum()),
                 )
-                whole = (counts[0] + counts[2], counts[1], len(failed))
-                yield kind, name, counts, two_sided([whole], counts[0])
+                strata = [
+                    (int(failed[here].sum()), int(inside[here].sum()), int(here.sum()))
+                    for here in (size == one for one in np.unique(size))
+                ]
+                yield kind, name, counts, drawn_p_value(strata, counts[0])
 
 
 def _prompt_groups(
@@ -284,46 +291,33 @@ def _prompt_groups(
 
 def _answerer_tests(log: JudgeLog, rows: Rows) -> Iterator[Counted]:
     """Yield tests of who answered, within prompts."""
-    pairs, first, code = np.unique(log.pair[rows], return_index=True, return_inverse=True)
-    failed = np.bincount(code, log.verdict[rows] == NO_VERDICT, minlength=len(pairs)) > 0
-    prompt = log.prompt[rows][first]
-    one, two = log.first[rows][first], log.second[rows][first]
-    answerers = np.unique(np.r_[one, two])
+    _, first, code, times = np.unique(
+        log.pair[rows], return_index=True, return_inverse=True, return_counts=True
+    )
+    failed = np.bincount(code, log.verdict[rows] == NO_VERDICT) > 0
+    sides = [side[rows][first] for side in (log.first, log.second)]
+    answerers = np.unique(sides)
     if not 2 < len(answerers) <= MOST_GROUPS:
         return
+    prompts = log.prompt[rows][first].astype(np.int64)
+    cells, place = np.unique(
+        np.r_[prompts, prompts] * len(log.answerers) + np.r_[*sides], return_inverse=True
+    )
+    lost, judged = (np.bincount(place, np.r_[one, one]).astype(int) for one in (failed, times))
+    prompt, who = np.divmod(cells, len(log.answerers))
+    # A prompt without a failure adds nothing to any sum.
+    kept = np.isin(prompt, prompts[failed])
+    prompt, who, lost, judged = (one[kept] for one in (prompt, who, lost, judged))
+    lows, highs = (np.searchsorted(prompt, prompt, side=side) for side in ("left", "right"))
     for answerer in answerers:
-        inside = (one == answerer) | (two == answerer)
-        strata = [
-            (int(failed[here].sum()), int(inside[here].sum()), int(here.sum()))
-            for here in (prompt == place for place in np.unique(prompt[failed]))
+        others = [
+            lost[lows[k] : highs[k]][judged[lows[k] : highs[k]] == judged[k]]
+            for k in np.flatnonzero(who == answerer).tolist()
         ]
+        inside = (sides[0] == answerer) | (sides[1] == answerer)
         seen = int(failed[inside].sum())
         counts = (seen, int(inside.sum()), int(failed[~inside].sum()), int((~inside).sum()))
-        yield "answerer", log.answerers[answerer], counts, two_sided(strata, seen)
-
-
-def two_sided(strata: list[tuple[int, int, int]], seen: int) -> float:
-    """Return the exact p value of so many failures in a group, given those of each stratum.
-
-    Parameters
-    ----------
-    strata : list of tuple
-        Failures, members of the group, and all trials of each stratum.
-    seen : int
-        Failures of the group over all strata.
-
-    Examples
-    --------
-    >>> round(two_sided([(3, 4, 10)], 3), 4)
-    0.0333
-    """
-    chances = np.ones(1)
-    for failures, members, trials in strata:
-        places = np.arange(min(failures, members) + 1)
-        chances = np.convolve(chances, hypergeom.pmf(places, trials, members, failures))
-    if seen >= len(chances):
-        raise ValueError("more failures than the strata hold")
-    return float(min(1.0, chances[chances <= chances[seen] * (1 + ROUNDING)].sum()))
+        yield "answerer", log.answerers[answerer], counts, exchanged_p_value(others, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -354,12 +348,15 @@ def compare_own_makers(log: JudgeLog, makers: Makers, level: float) -> tuple[Own
 def _own_makers(log: JudgeLog, makers: Makers, level: float) -> Iterator[OwnMaker]:
     of_answerer = np.array(makers.of(log.answerers))
     is_person, n = np.isin(log.judges, log.people)[log.judge], len(log.prompts)
-    for code, (judge, maker) in enumerate(zip(log.judges, makers.of(log.judges), strict=True)):
+    for code, judge in log.beside_people():
+        (maker,) = makers.of([judge])
+        if not maker:
+            continue
         first, second = (of_answerer[side] == maker for side in (log.first, log.second))
-        met = (first != second) & np.isin(log.verdict, (FIRST, SECOND)) & bool(maker)
+        met = (first != second) & np.isin(log.verdict, (FIRST, SECOND))
         won = met & (first == (log.verdict == FIRST))
         own = met & (log.judge == code)
-        if judge in log.people or not own.any():
+        if not own.any():
             continue
 
         def share(rows: Rows, met: Rows = met, won: Rows = won) -> PromptRate | None:
@@ -383,6 +380,9 @@ def count_known(log: JudgeLog, makers: Makers) -> dict[str, int]:
     return {
         "answers": len(answers),
         "lengths": int(known[:, 0].sum()),
+        # A log may count tokens, headers, list items and bold words, and keep no text.
+        "tokens": int((known[:, 0] & ~known[:, 1]).sum()),
+        "marks": int(known[:, 2:5].all(axis=1).sum()),
         "styles": int(known[:, 1:].all(axis=1).sum()),
         "answerers": len(log.answerers),
         "makers": sum(map(bool, makers.of(log.answerers))),

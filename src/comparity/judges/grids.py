@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from comparity.inference.gap_tests import Interval
 from comparity.judges.agreement import Agreement, Coefficient
-from comparity.judges.answerers import MOST_OPPONENTS
 from comparity.judges.judge_contrasts import Drift
+from comparity.judges.leaderboard import MOST_OPPONENTS
 from comparity.judges.lean_section import lean_grids, lifted_grids
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.result import MOST_SHOWN, JudgesAudit
@@ -87,7 +87,7 @@ def _leaderboard_grids(audit: JudgesAudit) -> Iterator[Grid]:
         return
     adjusted = any(one.without_leans for one in board)
     yield Grid(
-        title="Answerers by all judgments (scores: Bradley-Terry, a tie is half a win)",
+        title="Answerers by all judgments (scores: Bradley-Terry, ties after Davidson)",
         header=(
             *("answerer", "ranks", "score", "interval", "Elo", "wins of decided"),
             *(("rank without leans",) if adjusted else ()),
@@ -163,7 +163,7 @@ def _drift_grid(drift: Drift) -> Grid:
 def _corrected_grid(audit: JudgesAudit) -> Grid:
     several = len({one.judge for one in audit.corrected}) > 1
     return Grid(
-        title="How often each answerer wins: by people, by the judge, by people with its help",
+        title="Who wins how often: by people, by the judge, by people with its help",
         header=(
             *("answerer", "people", "judge", "people and judge", "judge minus people"),
             "with it a vote counts as",

@@ -69,8 +69,8 @@ def seat_words(one: Lean) -> str:
 
 def picks_of_hundred(one: Lean) -> str:
     """Return how often a judge picks an answer of 100 equally good pairs, with the interval."""
-    low, high = (100 * end for end in one.interval[:2])
-    return f"{100 * one.wins:.0f} times [{low:.0f}, {high:.0f}]"
+    picks, interval = _hundreds(one.wins, one.interval)
+    return f"{picks} times {interval}"
 
 
 def step_words(one: Lean) -> str:
@@ -134,8 +134,21 @@ def _to_decide(one: Lean) -> str:
 
 def _hundreds(share: float, ends: Interval) -> tuple[str, str]:
     """Return a share and its interval in numbers of 100."""
-    known = not math.isnan(ends.low)
-    return f"{100 * share:.0f}", f"[{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]" if known else MISSING
+    if math.isnan(ends.low):
+        return _of_hundred(share), MISSING
+    return _of_hundred(share), f"[{_of_hundred(ends[0])}, {_of_hundred(ends[1])}]"
+
+
+def _of_hundred(share: float) -> str:
+    """Return a share of 100; what is nearly none, or nearly all, is not said to be that.
+
+    Examples
+    --------
+    >>> [_of_hundred(share) for share in (0.0, 0.002, 0.834, 0.9998, 1.0)]
+    ['0', '<1', '83', '>99', '100']
+    """
+    found = f"{100 * share:.0f}"
+    return {("0", True): "<1", ("100", True): ">99"}.get((found, 0 < share < 1), found)
 
 
 def _sharpness_grid(audit: JudgesAudit) -> Grid:

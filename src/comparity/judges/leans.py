@@ -40,6 +40,7 @@ from comparity.judges.log import JudgeLog
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
 from comparity.judges.wins import (
+    EVEN,
     FEWEST_JUDGMENTS,
     FEWEST_PROMPTS,
     FIRST_SEAT,
@@ -71,6 +72,10 @@ NOT_CONVERGED = (
 FEW_OF_TRUSTED = (
     "{} is trusted, but decided too little: leans against a judge need "
     f"{FEWEST_JUDGMENTS} decided judgments of it, of {FEWEST_PROMPTS} prompts."
+)
+OPPOSED = (
+    "{}: of two answers the worse one is picked more often. Check whether these verdicts name the "
+    "loser, or the winner's seat the other way round."
 )
 JUDGED_ONCE = (
     "One judgment of each prompt by {}: opinions of their own cannot be told from chance. A judge "
@@ -115,7 +120,14 @@ def find_leans(
     # Pairs in both orders tell more of a seat, and assume less.
     told = {one.judge for one in seats}
     others = [one for one in found.estimates if one.kind != "seat" or one.judge not in told]
-    return _name_person(found._replace(estimates=(*seats, *others)), log.people)
+    found = _name_person(found._replace(estimates=(*seats, *others)), log.people)
+    return found._replace(notes=(*found.notes, *_note_opposed(found)))
+
+
+def _note_opposed(found: LeanFindings) -> Iterator[str]:
+    """Yield who picks the worse answer more often than the better one."""
+    if names := [clip(one.judge) for one in found.sharpness if one.interval.high < EVEN]:
+        yield OPPOSED.format(list_first(names))
 
 
 def _name_person(found: LeanFindings, people: tuple[str, ...]) -> LeanFindings:
@@ -289,7 +301,7 @@ def _fit_quality(
         cluster=panel.log.prompt.astype(np.int64),
         tastes=panel.tastes,
     )
-    return fit_lots(data, len(panel.names))
+    return fit_lots(data, len(panel.names), first_leads=panel.has_people)
 
 
 def _in_order(log: JudgeLog, answers: Answers) -> tuple[Codes, Codes, Floats]:

@@ -134,6 +134,11 @@ class JudgeLog:
         """Characters of the first and the second answer."""
         return self.features[self.first_item, 0], self.features[self.second_item, 0]
 
+    def beside_people(self) -> list[tuple[int, str]]:
+        """Return codes and names of judges who are no people, of whom there may be thousands."""
+        people = {*self.people}
+        return [(code, name) for code, name in enumerate(self.judges) if name not in people]
+
     def take(self, rows: NDArray[Any]) -> JudgeLog:
         """Return some of the judgments."""
         return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
@@ -282,14 +287,14 @@ class LogBuilder:
 
     def _item_of(self, one: Judgment, place: int) -> int:
         """Return the code of one of the two answers; 0 where the log tells nothing of it."""
-        text, length = one.texts[place], one.lengths[place]
-        if text is None and length != length:
+        text, told = one.texts[place], one.measured[place]
+        if text is None and not told:
             return 0
         key = (one.prompt, one.turn, one.second if place else one.first)
         if text is None:
             if key not in self.items:
                 self.items[key] = len(self.features)
-                self.features.append((length, *(math.nan,) * (len(FEATURES) - 1)))
+                self.features.append(told)
             return self.items[key]
         if one.question:
             self._keep_question(one.prompt, one.question)

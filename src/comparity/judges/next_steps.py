@@ -1,10 +1,15 @@
-"""What to do about what was found of judges, and what it rests on."""
+"""What was left out of logs, what to do about what was found of judges, and what it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from comparity.judges.agreement import MOST_JUDGES
 from comparity.judges.lean_section import picks_of_hundred, step_words
+from comparity.judges.log import SAME_RECORD, JudgeLog
+from comparity.judges.readers import CROWD, NO_VERDICT, TIE, name_of_pair
 from comparity.judges.result import JudgesAudit
 from comparity.judges.wins import BOTH_ORDERS, EVEN, PEOPLE, TRUTH
 from comparity.reports.sections import clip, count, several
@@ -19,6 +24,88 @@ MOST_UNDECIDED = 3
 MOST_NAMED = 6
 # Of two orders fewer than half with one verdict: a coin would be as good.
 FEWEST_CONSISTENT = 0.5
+# A judge who is right in so many cases and never wrong may have made the right verdict.
+MANY_RIGHT = 20
+
+
+def omissions_of(log: JudgeLog) -> Iterator[str]:
+    """Yield how many rows were left out, by reason."""
+    for why, n in log.omitted.items():
+        again = "; repeated judgments need a column that numbers them" if why == SAME_RECORD else ""
+        yield f"{n:,} left out: {why}{again}."
+
+
+def notes_on(log: JudgeLog, *, corrected: bool) -> Iterator[str]:
+    """Yield what was left out of a log, and what to check in it."""
+    yield from omissions_of(log)
+    yield from _doubts_about(log)
+    if len(log.judges) - len(log.people) > MOST_JUDGES:
+        yield (
+            f"More than {MOST_JUDGES} judges: they are compared with a truth in the log, and not "
+            "with people and each other."
+        )
+    if corrected:
+        yield (
+            "People and judges together: the pairs that people judged are taken for a random "
+            "sample of all pairs; pairs chosen because they are hard would correct too much."
+        )
+    for answerer in log.mismatched:
+        yield (
+            f"The answers of {clip(answerer)} share few words with their prompts, where those of "
+            "others share many: check whether they were joined to the right prompts."
+        )
+    for answerer, n in log.several_texts.items():
+        yield (
+            f"{n:,} answers of {clip(answerer)} have a second text for the same prompt; if these "
+            "are two answerers, read the logs apart or name them (--baseline)."
+        )
+
+
+def _doubts_about(log: JudgeLog) -> Iterator[str]:
+    """Yield what a log does not say and its reading had to assume."""
+    if CROWD in log.people:
+        yield (
+            "Votes without the name of a voter are taken for people's; if a model judged, name it "
+            "(--judge)."
+        )
+    n = _count_without_prompt(log)
+    if n:
+        yield (
+            f"{n:,} judgments are of a table without prompts: all that one judge says of two "
+            "answerers is taken for repeated judgments of the same two answers. Name the column "
+            "of prompts (--prompt)."
+        )
+    for judge, right in _always_right(log):
+        yield (
+            f"{clip(judge)} agrees with the right verdict of the log in all of {right:,}: if that "
+            "verdict was made from the same scores, this says nothing."
+        )
+
+
+def _count_without_prompt(log: JudgeLog) -> int:
+    """Count judgments whose prompt is their pair, where a judge has several of one order."""
+    prompts, at = np.unique(log.prompt, return_index=True)
+    made = [
+        code
+        for code, row in zip(prompts.tolist(), at.tolist(), strict=True)
+        if log.prompts[code]
+        == name_of_pair(log.answerers[log.first[row]], log.answerers[log.second[row]])
+    ]
+    rows = np.isin(log.prompt, made)
+    ways = np.stack([log.judge[rows], log.pair[rows], log.first[rows]], axis=1)
+    return len(ways) if len(np.unique(ways, axis=0)) < len(ways) else 0
+
+
+def _always_right(log: JudgeLog) -> Iterator[tuple[str, int]]:
+    """Yield judges whose scores never contradict the right verdict, and how many there are."""
+    decided = ~np.isin(log.verdict, (TIE, NO_VERDICT)) & (log.gold != NO_VERDICT)
+    scored = decided & np.isfinite(log.strength)
+    n, right = (
+        np.bincount(log.judge[rows], minlength=len(log.judges))
+        for rows in (scored, scored & (log.verdict == log.gold))
+    )
+    for code in np.flatnonzero((n >= MANY_RIGHT) & (n == right)).tolist():
+        yield log.judges[code], int(n[code])
 
 
 def assumptions_of(audit: JudgesAudit) -> Iterator[str]:

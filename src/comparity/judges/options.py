@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from comparity.errors import Option, OptionError
-from comparity.judges.readers import FIRST, SECOND, TIE, known_readers
+from comparity.judges.readers import FIRST, SECOND, TIE, known_readers, spell_code
 from comparity.results.options import Options, choice, column
 
 AUTO = "auto"
 FORMATS = (AUTO, *known_readers())
+LEAN_KINDS = ("seat", "length", "style", "refusal", "self", "family")
 MEANINGS = {
     **{"left": FIRST, "first": FIRST, "right": SECOND, "second": SECOND},
     **{"tie": TIE, "draw": TIE},
@@ -90,7 +91,7 @@ class JudgesOptions(Options):
             if not code.strip() or meaning.strip() not in MEANINGS:
                 allowed = "codes and meanings such as '1=left,-1=right,0=tie'"
                 raise OptionError("coding", self.coding, [allowed])
-            found[code.strip()] = MEANINGS[meaning.strip()]
+            found[spell_code(code)] = MEANINGS[meaning.strip()]
         return found
 
     @property
@@ -119,6 +120,6 @@ class LeansForm(JudgesOptions):
     """The same where the leans of judges are judged by a margin, as a gate does."""
 
     kinds: tuple[Literal["seat", "length", "style", "refusal", "self", "family"], ...] = choice(
-        ("seat", "length", "style", "refusal", "self", "family"), "Kinds of leans that count."
+        LEAN_KINDS, "Kinds of leans that count; by default all that the log tells."
     )
     alpha: float = choice(0.05, "Overall false-alarm rate.", above=0, below=1)

@@ -1,20 +1,8 @@
 r"""Rates of a judge with intervals that know of prompts: seats, lengths, twins, repetitions.
 
 Judgments of one prompt are not independent: the same answers come back, in both orders and for
-several judges. With hits :math:`h_p` among :math:`n_p` trials on prompt :math:`p`, the rate
-:math:`\hat\pi = \sum h_p / \sum n_p` has the variance
-
-.. math:: \hat V = \frac{G}{G-1} \frac{\sum_p (h_p - \hat\pi n_p)^2}{(\sum_p n_p)^2}
-
-over :math:`G` prompts, whatever the dependence within each of them. The interval is Wilson's for
-:math:`\hat\pi (1 - \hat\pi) / \hat V` independent trials, with the quantile of Student's
-distribution with :math:`G - 1` degrees of freedom [1]_. Where all prompts agree the variance is
-taken to be what one prompt that does not would make of it.
-
-References
-----------
-.. [1] Dean and Pagano (2015), "Evaluating confidence interval methods for binomial proportions in
-   clustered surveys", Journal of Survey Statistics and Methodology 3, 484-503.
+several judges. Intervals take prompts as clusters, which may be of any sizes
+(:mod:`comparity.inference.clustered_rates`).
 """
 
 from __future__ import annotations
@@ -26,8 +14,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, norm, t
+from scipy.stats import binom, norm
 
+from comparity.inference.clustered_rates import (
+    degrees_of_freedom,
+    effective_trials,
+    gap_interval,
+    wilson,
+)
 from comparity.inference.gap_tests import Interval
 from comparity.judges.log import JudgeLog
 from comparity.judges.readers import FIRST, NO_VERDICT, ONE_ORDER, SAME_IN_BOTH, SECOND, TIE
@@ -87,35 +81,17 @@ def rate_of(hits: Counts, trials: Counts, level: float = 0.95) -> PromptRate:
     n, prompts, won = int(trials.sum()), len(trials), int(hits.sum())
     interval = NOWHERE
     if prompts > 1:
-        interval = wilson(won / n, effective_trials(hits, trials), prompts, level)
+        worth, freedom = effective_trials(hits, trials), degrees_of_freedom(trials)
+        interval = wilson(won / n, worth, freedom, level)
     return PromptRate(hits=won, trials=n, prompts=prompts, interval=interval)
-
-
-def effective_trials(hits: Counts, trials: Counts) -> float:
-    """Return how many independent trials would know the rate as well."""
-    n, prompts = trials.sum(), len(trials)
-    rate = hits.sum() / n
-    if rate in (0.0, 1.0):
-        return float(prompts)
-    squares = float(np.sum((hits - rate * trials) ** 2))
-    squares = max(squares, (n / prompts * max(rate, 1 - rate)) ** 2)
-    variance = prompts / (prompts - 1) * squares / float(n) ** 2
-    return float(rate * (1 - rate) / variance)
-
-
-def wilson(rate: float, n: float, prompts: int, level: float) -> Interval:
-    """Return Wilson's interval of a rate worth `n` trials, with the quantile of `prompts`."""
-    quantile = float(t.isf((1 - level) / 2, prompts - 1))
-    shrink = 1 + quantile**2 / n
-    middle = (rate + quantile**2 / (2 * n)) / shrink
-    half = quantile / shrink * math.sqrt(rate * (1 - rate) / n + (quantile / (2 * n)) ** 2)
-    return Interval(max(middle - half, 0.0), min(middle + half, 1.0), level)
 
 
 def gap_between(
     first: tuple[Counts, Counts], second: tuple[Counts, Counts], level: float = 0.95
 ) -> tuple[float, Interval]:
     """Return the difference of two rates of the same prompts, with a clustered interval.
+
+    It is ``nan`` where all trials of a rate lie in one prompt.
 
     Parameters
     ----------
@@ -126,15 +102,8 @@ def gap_between(
     (h1, n1), (h2, n2) = first, second
     if not n1.sum() or not n2.sum():
         return math.nan, NOWHERE
-    r1, r2 = h1.sum() / n1.sum(), h2.sum() / n2.sum()
-    prompts = int(np.sum((n1 > 0) | (n2 > 0)))
-    if prompts < 2:
-        return float(r1 - r2), NOWHERE
-    parts = (h1 - r1 * n1) / n1.sum() - (h2 - r2 * n2) / n2.sum()
-    error = math.sqrt(prompts / (prompts - 1) * float(np.sum(parts**2)))
-    half = float(t.isf((1 - level) / 2, prompts - 1)) * error
-    gap = float(r1 - r2)
-    return gap, Interval(max(gap - half, -1.0), min(gap + half, 1.0), level)
+    gap = float(h1.sum() / n1.sum() - h2.sum() / n2.sum())
+    return gap, gap_interval(first, second, level) or NOWHERE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

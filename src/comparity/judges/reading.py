@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import marshal
 import os
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
@@ -19,6 +17,7 @@ from comparity.errors import (
     LogRowError,
     NoLogError,
     NoVerdictError,
+    RepeatedRecordsError,
     SameLogError,
     UnknownLogError,
     UnreadableFileError,
@@ -32,6 +31,7 @@ from comparity.judges.readers import (
     Source,
     known_readers,
 )
+from comparity.judges.readers.pointwise import read_inspect_archive
 from comparity.tables.files import file_sha256, local_file, read_table
 from comparity.tables.frames import is_frame, is_missing, of_engine, translate_duckdb
 from comparity.tables.json_records import parse_documents
@@ -148,6 +148,8 @@ def _with_none(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {name: _with_none(cell) for name, cell in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, list):
         return [_with_none(cell) for cell in value]
     return None if is_missing(value) else value
@@ -243,7 +245,7 @@ def records_of(name: str) -> Iterator[Any]:
     """Yield the records of a file, whatever its form."""
     plain = name.lower().removesuffix(".gz")
     if plain.endswith(INSPECT_ENDING):
-        yield _read_inspect_archive(name)
+        yield read_inspect_archive(name)
     elif plain.endswith(JSON_ENDINGS):
         yield from parse_documents(name)
     else:
@@ -253,17 +255,6 @@ def records_of(name: str) -> Iterator[Any]:
             rows = relation.fetchall()
         for row in rows:
             yield dict(zip(columns, row, strict=True))
-
-
-def _read_inspect_archive(name: str) -> dict[str, Any]:
-    """Return an Inspect log from its archive: the header, with the samples of their own files."""
-    try:
-        with zipfile.ZipFile(name) as archive:
-            header = json.loads(archive.read("header.json"))
-            samples = [one for one in sorted(archive.namelist()) if one.startswith("samples/")]
-            return {**header, "samples": [json.loads(archive.read(one)) for one in samples]}
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
-        raise UnreadableFileError(repr(name), str(error)) from error
 
 
 def _read_rows(
@@ -294,6 +285,8 @@ def _read_rows(
             builder.add(entry)
             judges.add(getattr(entry, "judge", ""))
     builder.flush()
+    if len(seen) < n / 2:
+        raise RepeatedRecordsError(source.path, n, len(seen))
     return n, Content(np.sort(np.fromiter(seen, np.int64, len(seen))), frozenset(judges))
 
 

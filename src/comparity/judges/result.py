@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from comparity.inference.gap_tests import Interval, plain
 from comparity.judges.agreement import Agreement, Coefficient
-from comparity.judges.answerers import CorrectedRate, Standing
+from comparity.judges.answerers import CorrectedRate
 from comparity.judges.by_group import AgreementGap, MissingTest, OwnMaker
 from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
+from comparity.judges.leaderboard import Standing
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.readers import CROWD
 from comparity.judges.reading import Reading

@@ -5,7 +5,8 @@ first, over j with
 
 .. math:: P = \operatorname{logistic}(d_k t_{ij} + b_k \cdot (x_i - x_j) + c_k)
 
-with t = 1 where i is right and -1 where j is. Errors take prompts as clusters.
+with t = 1 where i is right and -1 where j is. Errors take prompts as clusters, leaving out one at a
+time (:mod:`comparity.inference.logistic`).
 
 If answerers never change seats against each other, :math:`c_k` holds what the judge thinks of them
 beside the verdict, and nothing is told of seats. If two columns always go together, such as the

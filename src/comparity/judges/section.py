@@ -231,10 +231,15 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
 def _known_sentence(known: Mapping[str, int]) -> str:
     """Return what was derived of answers, and of how many."""
     answers = several(known["answers"], "answer")
+    tokens, marks = known.get("tokens", 0), known.get("marks", known["styles"])
+    counted = f"; told by the log: tokens of {count(tokens)}" if tokens else ""
+    if marks > known["styles"]:
+        counted += f", headers, list items and bold words of {count(marks - known['styles'])}"
     return (
-        f"Derived of {answers}: characters and words of {count(known['lengths'])}; headers, list "
-        f"items, bold words, blocks of code and refusals of {count(known['styles'])}. Makers are "
-        f"known of {count(known['makers'])} of {several(known['answerers'], 'answerer')}."
+        f"Derived of {answers}: characters and words of {count(known['lengths'] - tokens)}; "
+        "headers, list items, bold words, blocks of code and refusals of "
+        f"{count(known['styles'])}{counted}. Makers are known of {count(known['makers'])} of "
+        f"{several(known['answerers'], 'answerer')}."
     )
 
 

@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtr, stdtrit
 
+from comparity.inference.clustered_rates import degrees_of_freedom, effective_trials, wilson
 from comparity.inference.gap_tests import GapTest, Interval
 from comparity.inference.multiplicity import benjamini_hochberg
 from comparity.inference.requirement import needed_data
 from comparity.judges.answerers import LeanNumber
 from comparity.judges.log import JudgeLog
-from comparity.judges.rates import effective_trials, find_flips, wilson
+from comparity.judges.rates import find_flips
 from comparity.judges.readers import ONE_ORDER, TIE
 from comparity.results.result import UNDECIDED, VIOLATED, WITHIN
 
@@ -165,7 +166,7 @@ class FlipsPivot(WinsPivot):
 
     def interval(self, level: float) -> Interval:
         """Return the gaps that the two-sided test at ``1 - level`` does not reject."""
-        ends = wilson(self.share, self.trials, int(self.freedom) + 1, level)
+        ends = wilson(self.share, self.trials, self.freedom, level)
         low, high = expit(logit(ends[:2]) / 2).tolist()
         return Interval(low - EVEN, high - EVEN, level)
 
@@ -261,7 +262,7 @@ def estimate_lean(
     """
     value, error = logit_and_error
     by_prompt = np.bincount(prompts)
-    freedom = max(1.0, float(by_prompt.sum()) ** 2 / float(by_prompt @ by_prompt) - 1)
+    freedom = degrees_of_freedom(by_prompt)
     pivot = LogitPivot(value, error, freedom)
     return LeanEstimate(
         judge,
@@ -285,7 +286,8 @@ def seat_leans(log: JudgeLog) -> Iterator[LeanEstimate]:
         if flips.sum() < FEWEST_FLIPS or kept.sum() < 2:
             continue
         share = float(first.sum() / flips.sum())
-        pivot = FlipsPivot(share, effective_trials(first[kept], flips[kept]), float(kept.sum()) - 1)
+        worth, freedom = effective_trials(first[kept], flips[kept]), degrees_of_freedom(flips[kept])
+        pivot = FlipsPivot(share, worth, freedom)
         yield LeanEstimate(
             log.judges[code],
             *("seat", SEAT, "shown first", ""),

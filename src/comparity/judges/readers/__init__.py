@@ -58,8 +58,9 @@ class Judgment(NamedTuple):
     category : str
     texts : tuple of str or None
         The answers.
-    lengths : tuple of float
-        How long they are, where the log says only that.
+    measured : tuple of tuple of float
+        Their ``FEATURES``, where the log has these and no text: a length in tokens stands for
+        characters.
     question : str or None
         The prompt's text.
     is_person : bool
@@ -80,7 +81,7 @@ class Judgment(NamedTuple):
     gold: int = NO_VERDICT
     category: str = ""
     texts: tuple[str | None, str | None] = (None, None)
-    lengths: tuple[float, float] = (math.nan, math.nan)
+    measured: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
     question: str | None = None
     is_person: bool = False
 
@@ -251,6 +252,15 @@ def spell(value: Any) -> str:
     return str(value)
 
 
+def spell_code(value: Any) -> str:
+    """Return a code as text: 1, 1.0 and +1 are one, whoever wrote them."""
+    text = spell(value).strip()
+    try:
+        return spell(float(text))
+    except ValueError:
+        return text
+
+
 def list_of(record: Record, name: str) -> Sequence[Any]:
     """Return a field that must hold a list."""
     found = record.get(name)
@@ -297,7 +307,7 @@ def exchange_seats(one: Judgment) -> Judgment:
         verdict=flip(one.verdict),
         gold=flip(one.gold),
         texts=(one.texts[1], one.texts[0]),
-        lengths=(one.lengths[1], one.lengths[0]),
+        measured=(one.measured[1], one.measured[0]),
     )
 
 
@@ -309,6 +319,11 @@ def digest(text: str) -> str:
 def name_of_text(place: str, text: str) -> str:
     """Return a name for an answer whose author the log does not tell."""
     return f"{place} {digest(text)}"
+
+
+def name_of_pair(first: str, second: str) -> str:
+    """Return a name for the prompt of two answers, in whatever order, if a log knows of none."""
+    return " | ".join(sorted((first, second)))
 
 
 def has(record: Record, *names: str) -> bool:

@@ -21,12 +21,17 @@ format                 what is read
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
+import struct
+import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from comparity.errors import UnreadableFileError
 from comparity.judges.readers import (
     ERROR,
     UNPARSED,
@@ -43,16 +48,22 @@ from comparity.judges.readers import (
     optional_text,
     spell,
     text_of,
+    why_missing,
 )
-from comparity.judges.readers.mt_bench import judge_and_prompt, why_failed
+from comparity.judges.readers.benchmarks import judge_and_prompt, why_failed
 
+# A method of zip archives, and how long what stands before a name and its extra field is.
+ZSTANDARD, LOCAL_HEADER = 93, 30
 # Inspect writes correct, partial and incorrect by letters, and N for no answer.
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+NO_GRADE = "Grade not found in model output: "
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 # Assertions of promptfoo that a model decides.
 GRADED = {
     *("llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval"),
     *("answer-relevance", "context-faithfulness", "context-recall", "context-relevance", "pi"),
-    *("conversation-relevance", "select-best", "max-score"),
+    *("conversation-relevance", "select-best", "max-score", "agent-rubric", "search-rubric"),
+    "trajectory:goal-success",
 }
 # Files are called samples_<task>_<date>.jsonl.
 TASK = re.compile(r"^.*samples_|_\d{4}-.*$|\.jsonl.*$")
@@ -66,7 +77,7 @@ CELL = re.compile(
 DOCUMENT = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 
 
-def read_inspect(record: Record, _: Source) -> Iterator[Score]:
+def read_inspect(record: Record, _: Source) -> Iterator[Score | Omission]:
     """Yield the scores of all samples of a log."""
     facts = record.get("eval")
     if not isinstance(facts, Mapping):
@@ -77,21 +88,74 @@ def read_inspect(record: Record, _: Source) -> Iterator[Score]:
         choices = output.get("choices") if isinstance(output, Mapping) else None
         said = choices[0].get("message", {}).get("content") if choices else None
         scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
-        for scorer, score in scores.items():
-            value = score.get("value") if isinstance(score, Mapping) else score
-            grade = GRADES.get(value) if isinstance(value, str) else None
+        if not scores:
+            yield Omission("samples without a score")
+        for scorer, value, said_of_it in _values_of(scores):
+            grade = GRADES.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
             number = number_of(value) if grade is None else grade
+            # The tool itself writes I for a judge whose words hold no grade.
+            ungraded = said_of_it.startswith(NO_GRADE)
             yield Score(
                 judge=scorer,
                 prompt=f"{optional_text(facts, 'task')} {spell(sample.get('id'))}".strip(),
                 answerer=text_of(facts, "model"),
-                score=number,
-                reason=UNPARSED if math.isnan(number) else "",
+                score=math.nan if ungraded else number,
+                reason=why_missing(said_of_it.removeprefix(NO_GRADE))
+                if ungraded
+                else (UNPARSED if math.isnan(number) else ""),
                 run=_repetition(sample.get("epoch")),
                 text=_plain_text(said),
                 question=question,
                 is_grade=grade is not None or isinstance(value, bool),
             )
+
+
+def read_inspect_archive(name: str) -> dict[str, Any]:
+    """Return an Inspect log from its archive: the header, with the samples of their own files."""
+    try:
+        with zipfile.ZipFile(name) as archive:
+            files = [one for one in sorted(archive.namelist()) if one.startswith("samples/")]
+            header, *samples = _read_members(archive, ["header.json", *files])
+            return {**header, "samples": samples}
+    except (zipfile.BadZipFile, struct.error, LookupError, ValueError, TypeError, OSError) as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+    # Of a method that Python does not know.
+    except NotImplementedError as error:
+        raise UnreadableFileError(repr(name), str(error)) from error
+
+
+def _read_members(archive: zipfile.ZipFile, names: Sequence[str]) -> list[Any]:
+    """Parse files of an archive; newer versions of Inspect compress them by Zstandard."""
+    members = [archive.getinfo(one) for one in names]
+    if any(one.compress_type != ZSTANDARD for one in members):
+        return [json.loads(archive.read(one)) for one in members]
+    # Imported here so that --help loads no numpy.
+    from comparity.tables.json_records import parse_zstandard
+
+    largest = max(one.file_size for one in members)
+    return parse_zstandard((_stored_bytes(archive, one) for one in members), largest)
+
+
+def _stored_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Return the bytes of a member as they are stored, behind its local header."""
+    file = archive.fp
+    assert file is not None
+    file.seek(member.header_offset + LOCAL_HEADER - 4)
+    file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
+    return file.read(member.compress_size)
+
+
+def _values_of(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """Yield each scorer, its value and what it says of it; several values are several scorers."""
+    for scorer, score in scores.items():
+        whole = score if isinstance(score, Mapping) else {"value": score}
+        value, said = whole.get("value"), optional_text(whole, "explanation")
+        if isinstance(value, Mapping):
+            yield from ((f"{scorer}, {name}", one, said) for name, one in value.items())
+        elif isinstance(value, list):
+            yield from ((f"{scorer}, {place}", one, said) for place, one in enumerate(value, 1))
+        else:
+            yield scorer, value, said
 
 
 def _repetition(epoch: Any) -> str:
@@ -113,32 +177,47 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score | Omission]:
     """Yield the scores of all assertions that a model decided."""
     results = record.get("results")
     rows = results.get("results") if isinstance(results, Mapping) else results
+    # JSON lines have one row each.
+    rows = [record] if "gradingResult" in record else rows
     if not isinstance(rows, list):
         raise RowFault("'results' holds no list")
     for row in rows:
         grading = row.get("gradingResult")
-        parts = (grading.get("componentResults") or ()) if isinstance(grading, Mapping) else ()
+        parts = (grading.get("componentResults") or (grading,)) if grading else ()
         provider = row.get("provider")
         model = provider.get("id") if isinstance(provider, Mapping) else provider
         prompt = row.get("prompt")
         shown = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
         response = row.get("response")
         said = response.get("output") if isinstance(response, Mapping) else None
-        graded = [part for part in parts if _assertion_of(part).get("type") in GRADED]
+        graded = [part for part in parts if _type_of(part).removeprefix("not-") in GRADED]
         if not graded:
-            yield Omission("answers without an assertion that a model grades")
+            failed = "answers that failed"
+            ungraded = "answers without an assertion that a model grades"
+            yield Omission(failed if row.get("error") and not grading else ungraded)
         for part in graded:
             assertion, number = _assertion_of(part), number_of(part.get("score"))
+            has_failed = _has_failed(part)
             yield Score(
-                judge=str(assertion["type"]),
+                judge=_type_of(part),
                 prompt=digest(f"{row.get('vars')} {assertion.get('value')}"),
                 answerer=f"{model or 'unknown'}{_variant(row)}",
-                score=number,
-                reason=UNPARSED if math.isnan(number) else "",
+                score=math.nan if has_failed else number,
+                reason=ERROR if has_failed else (UNPARSED if math.isnan(number) else ""),
                 text=said if isinstance(said, str) else None,
                 question=shown if isinstance(shown, str) else None,
                 is_grade=True,
             )
+
+
+def _has_failed(part: Record) -> bool:
+    """Say whether the grading model failed, which promptfoo writes as a score of 0."""
+    told = part.get("metadata")
+    return isinstance(told, Mapping) and bool(told.get("graderError"))
+
+
+def _type_of(part: Any) -> str:
+    return str(_assertion_of(part).get("type"))
 
 
 def _assertion_of(part: Any) -> Mapping[str, Any]:
@@ -182,10 +261,11 @@ def _variant(row: Record) -> str:
 
 def read_deepeval(record: Record, source: Source) -> Iterator[Score]:
     """Yield the metrics of all test cases."""
-    for case in list_of(record, "testCases"):
+    conversations = record.get("conversationalTestCases") or ()
+    for case in (*list_of(record, "testCases"), *conversations):
         question = _plain_text(case.get("input"))
         for metric in case.get("metricsData") or ():
-            number = number_of(metric.get("score"))
+            number = math.nan if metric.get("error") else number_of(metric.get("score"))
             judge = f"{text_of(metric, 'name')}, {optional_text(metric, 'evaluationModel')}"
             yield Score(
                 judge=judge.removesuffix(", "),
@@ -199,25 +279,30 @@ def read_deepeval(record: Record, source: Source) -> Iterator[Score]:
             )
 
 
-def read_lm_eval(record: Record, source: Source) -> Iterator[Score]:
+def read_lm_eval(record: Record, source: Source) -> Iterator[Score | Omission]:
     """Yield the metrics of one document."""
     named = record.get("metrics")
-    metrics = named if isinstance(named, list) else [n for n in record if n not in DOCUMENT]
+    is_named = isinstance(named, list)
+    fields = [name for name in record if name not in DOCUMENT and not name.endswith("_hash")]
     # One document has a record for each filter, which takes something else out of one response.
     how = optional_text(record, "filter")
     suffix = f", {how}" if how not in ("", "none") else ""
     answers = record.get("resps") or record.get("filtered_resps")
     while isinstance(answers, list) and answers:
         answers = answers[0]
-    for metric in metrics:
+    for metric in named or fields:
         number = number_of(record.get(metric))
-        if math.isnan(number):
+        if math.isnan(number) and not is_named:
+            continue
+        if isinstance(record.get(metric), list):
+            yield Omission("metrics of several numbers, such as likelihoods and counts of words")
             continue
         yield Score(
             judge=f"{metric}{suffix}",
             prompt=f"{TASK.sub('', source.path)} {text_of(record, 'doc_id')}".strip(),
             answerer=source.model,
             score=number,
+            reason=UNPARSED if math.isnan(number) else "",
             text=answers if isinstance(answers, str) else None,
         )
 
@@ -249,8 +334,11 @@ READERS = (
         name="promptfoo",
         about="promptfoo results",
         matches=lambda record: (
-            "results" in record
-            and (has(record, "evalId") or has(record, "stats") or has(record, "config"))
+            (
+                "results" in record
+                and (has(record, "evalId") or has(record, "stats") or has(record, "config"))
+            )
+            or has(record, "gradingResult", "provider", "vars")
         ),
         read=read_promptfoo,
     ),

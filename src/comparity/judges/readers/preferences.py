@@ -11,6 +11,8 @@ format                what is read
                       the ranks of m and M in ``raw_completion``; otherwise it is recomputed: the
                       tool draws it from the instruction and its seed, which is 0 by default
 ``rewardbench``       scores of a chosen and a rejected answer, or ``results`` 1, 0 and 0.5
+                      (a tie, or a judge that failed: the file does not tell which);
+                      version 2 scores several right and wrong answers, each pair is compared
 ``chosen, rejected``  preference data (TRL): with scores a reward model is compared with them, and
                       without the choice is the verdict
 ``pandalm``           columns of several annotators with 1, 2 and 0 (a tie)
@@ -23,6 +25,7 @@ import json
 import math
 import random
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from comparity.judges.readers import (
@@ -43,6 +46,7 @@ from comparity.judges.readers import (
     flip,
     has,
     in_order,
+    list_of,
     name_of_text,
     number_of,
     optional_text,
@@ -51,6 +55,7 @@ from comparity.judges.readers import (
     why_missing,
 )
 
+RESULTS = {1.0: FIRST, 0.0: SECOND, 0.5: TIE}
 ANNOTATED = {"1": FIRST, "2": SECOND, "0": TIE, "tie": TIE}
 SCORES = (
     ("scores_chosen", "scores_rejected"),
@@ -134,7 +139,31 @@ def is_switched(instruction: str) -> bool:
 def read_chosen(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield what a reward model, or a judge, made of a chosen and a rejected answer."""
     for row in _unroll(record):
-        yield _read_chosen(row, source)
+        if isinstance(row.get("scores"), list | tuple):
+            yield from _read_best_of(row, source)
+        elif "num_correct" in row:
+            raise RowFault("the result of several answers, and no 'scores' of each")
+        else:
+            yield _read_chosen(row, source)
+
+
+def _read_best_of(record: Record, source: Source) -> Iterator[Judgment]:
+    """Yield each right answer against each wrong one: RewardBench 2 scores several of both."""
+    scores = [number_of(one) for one in list_of(record, "scores")]
+    n_right = int(number_of(record.get("num_correct", 1)))
+    texts = record.get("text")
+    if not isinstance(texts, list):
+        texts = [*list_of(record, "chosen"), *list_of(record, "rejected")]
+    if len(texts) != len(scores) or not 0 < n_right < len(scores):
+        raise RowFault(f"{len(scores)} scores of {len(texts)} texts, {n_right} of them right")
+    row = {name: cell for name, cell in record.items() if name not in ("scores", "text", "results")}
+    for right, wrong in product(range(n_right), range(n_right, len(scores))):
+        yield _read_chosen(
+            row
+            | {"score_chosen": scores[right], "score_rejected": scores[wrong]}
+            | {"chosen": texts[right], "rejected": texts[wrong]},
+            source,
+        )
 
 
 def _unroll(record: Record) -> Iterator[Record]:
@@ -164,13 +193,13 @@ def _read_chosen(record: Record, source: Source) -> Judgment:
         one, two = (_number(record[name]) for name in scored)
         verdict = NO_VERDICT if math.isnan(one - two) else (one > two) - (one < two)
     elif "results" in record:
-        result = number_of(record["results"])
-        verdict = {1.0: FIRST, 0.0: SECOND, 0.5: TIE}.get(result, NO_VERDICT)
+        verdict = _verdict_of_result(number_of(record["results"]))
     else:
         verdict = FIRST
     is_model = scored is not None or "results" in record
     return Judgment(
-        judge=optional_text(record, "model", "judge", "annotator") or source.judge,
+        judge=optional_text(record, "model", "judge", "evaluator", "annotator", "rater")
+        or source.judge,
         prompt=place,
         first=names[0],
         second=names[1],
@@ -183,6 +212,14 @@ def _read_chosen(record: Record, source: Source) -> Judgment:
         texts=(texts[0], texts[1]),
         question=question or None,
     )
+
+
+def _verdict_of_result(result: float) -> int:
+    if math.isnan(result):
+        return NO_VERDICT
+    if result not in RESULTS:
+        raise RowFault(f"'results' is {result:g}, none of 1, 0 and 0.5")
+    return RESULTS[result]
 
 
 def _number(value: Any) -> float:
@@ -199,11 +236,15 @@ def _last_message(value: Any) -> str | None:
 
 def read_pandalm(record: Record, _: Source) -> Iterator[Judgment]:
     """Yield one judgment for each annotator's column."""
-    texts = text_of(record, "response1"), text_of(record, "response2")
+    # The published test set has NaN for an empty answer.
+    texts = optional_text(record, "response1"), optional_text(record, "response2")
     question = f"{optional_text(record, 'instruction')}\n{optional_text(record, 'input')}"
+    # Such as opt-7b_pythia-6.9b: who gave the first answer and the second.
+    models = optional_text(record, "cmp_key").split("_")
     names = [
-        optional_text(record, f"model{side}") or name_of_text(f"response{side}", text)
-        for side, text in zip("12", texts, strict=True)
+        optional_text(record, f"model{side}")
+        or (models[place] if len(models) == 2 else name_of_text(f"response{side}", texts[place]))
+        for place, side in enumerate("12")
     ]
     for name in record:
         if not name.startswith("annotator"):
@@ -212,7 +253,8 @@ def read_pandalm(record: Record, _: Source) -> Iterator[Judgment]:
         empty = cell is None or cell == ""
         yield Judgment(
             judge=name,
-            prompt=optional_text(record, "idx", "id") or digest(question),
+            # `idx` numbers the pairs, of which an instruction has several.
+            prompt=digest(question) if question.strip() else text_of(record, "idx", "id"),
             first=names[0],
             second=names[1],
             verdict=NO_VERDICT if empty else verdict_of(cell, ANNOTATED, name),
@@ -249,7 +291,12 @@ READERS = (
     Reader(
         name="chosen, rejected",
         about="preference data, chosen and rejected",
-        matches=lambda record: has(record, "chosen", "rejected") and not _is_rewardbench(record),
+        matches=lambda record: (
+            has(record, "chosen", "rejected")
+            and not _is_rewardbench(record)
+            # The web app's own export.
+            and "tied" not in record
+        ),
         read=read_chosen,
         is_documented_only=True,
     ),

@@ -2,17 +2,20 @@
 
 Tables have the layouts of comparisons that every command reads, or columns by name.
 
-Where columns say who won (better, worse), nobody knows who was shown first. Where a column says
+Where columns say who won (better, worse), ``tied`` marks ties, and ``seat`` (1 or -1) or ``side``
+says where the better one stood; otherwise nobody knows who was shown first. Where a column says
 which side won, the left one was first. A column that seems to say who won and is not read is an
 error, never a guess.
 
 Label Studio keeps two texts under ``data`` and ``result[].value.selected`` (left or right) for each
-annotator. Argilla's comparisons (version 1 exports, from its documentation) keep fields
-``response-1`` and ``response-2`` and the answers to a rating or label question under ``responses``.
+annotator. Argilla's comparisons (from its documentation) keep fields such as ``response1`` and
+``response2``, and under ``responses`` the answers of each annotator (version 1) or to each question
+(version 2). The first question is read: a label, a ranking, or ratings of both texts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -31,11 +34,15 @@ from comparity.judges.readers import (
     RowFault,
     Source,
     digest,
+    exchange_seats,
     has,
     list_of,
+    name_of_pair,
     name_of_text,
+    number_of,
     optional_text,
     spell,
+    spell_code,
     text_of,
     verdict_of,
 )
@@ -45,9 +52,18 @@ LAYOUTS = (
     ("model_a", "model_b", "winner"),
     ("left", "right", "winner"),
     ("left", "right", "label"),
+    ("text1", "text2", "pw"),
+    ("text1", "text2", "pairwise"),
     ("better", "worse", ""),
     ("winner", "loser", ""),
+    # As the web app exports them; without ``tied`` these are preference data.
+    ("chosen", "rejected", ""),
 )
+# Whether a row is a tie, where columns say who won, and names that look like it.
+TIED, TIES = "tied", {"tie", "ties", "is_tie", "draw"}
+TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+# Where the better one stood.
+STANDS = {"1": 1, "-1": -1, "left": 1, "right": -1, "0": 0, "": 0}
 JUDGES = (
     *("evaluator", "judge", "worker", "annotator", "rater"),
     *("performer", "completed_by", "user"),
@@ -84,11 +100,13 @@ def _check_outcome_read(columns: tuple[str, ...], items: tuple[str, str]) -> Non
     # Imported here so that --help loads no engine.
     from comparity.tables.layouts import is_called_outcome
 
-    unread = [one for one in columns if one not in items and is_called_outcome(one)]
+    unread = [
+        one for one in columns if one not in items and (is_called_outcome(one) or one in TIES)
+    ]
     if unread:
         raise RowFault(
             f"column {unread[0]!r} seems to say who won, and would not be read; name it by --left, "
-            "--right and --result, or drop it"
+            f"--right and --result, or drop it; if it marks ties, call it {TIED!r}"
         )
 
 
@@ -106,16 +124,36 @@ def read_row(record: Record, source: Source) -> Iterator[Entry]:
     if empty:
         yield Omission("no result")
         return
-    yield Judgment(
+    way = 1 if result else _look_up(record, ("seat", "side"), STANDS)
+    if result:
+        verdict = _verdict(cell, result, (first, second), source.coding)
+    else:
+        verdict = TIE if _look_up(record, (TIED,), TRUTHS) else FIRST
+    texts = (first, second) if (left, right) == ("text1", "text2") else (None, None)
+    if texts[0] is not None:
+        first, second = name_of_text(left, first), name_of_text(right, second)
+    one = Judgment(
         judge=optional_text(record, *judges) or source.judge,
         # Both orders of a pair are one prompt where the table knows of none.
-        prompt=optional_text(record, *prompts) or " | ".join(sorted((first, second))),
+        prompt=optional_text(record, *prompts) or name_of_pair(first, second),
         first=first,
         second=second,
-        verdict=_verdict(cell, result, (first, second), source.coding) if result else FIRST,
-        is_seated=bool(result),
+        verdict=verdict,
+        is_seated=way != 0,
         category=optional_text(record, named.get("category", "category")),
+        texts=texts,
     )
+    yield exchange_seats(one) if way < 0 else one
+
+
+def _look_up(record: Record, names: tuple[str, ...], known: Mapping[str, int]) -> int:
+    """Return what a cell of the first of these columns stands for; 0 where there is none."""
+    name = next((one for one in names if one in record), None)
+    cell = "" if name is None else record[name]
+    code = "" if cell is None else spell_code(cell).lower()
+    if code not in known:
+        raise RowFault(f"{name!r} is {str(cell)[:40]!r}, none of {', '.join(map(repr, known))}")
+    return known[code]
 
 
 def _verdict(
@@ -123,7 +161,7 @@ def _verdict(
 ) -> int:
     """Return the verdict of a cell: a code that was explained, a word, or the name of an item."""
     if coding is not None:
-        return verdict_of(cell, coding, result)
+        return verdict_of(spell_code(cell), coding, result)
     for item, verdict in zip(items, (FIRST, SECOND), strict=True):
         if spell(cell) == item:
             return verdict
@@ -132,22 +170,25 @@ def _verdict(
 
 def is_layout(record: Record) -> bool:
     """Say whether a record has the columns of a layout."""
+    if has(record, "chosen", "rejected") and TIED not in record:
+        return False
     return any(has(record, a, b) and (not r or r in record) for a, b, r in LAYOUTS)
 
 
 SIDES = {"left": FIRST, "right": SECOND, "tie": TIE, "both": TIE, "none": TIE}
-CHOICES = {
-    **SIDES,
-    **{"1": FIRST, "2": SECOND, "response-1": FIRST, "response-2": SECOND, "a": FIRST, "b": SECOND},
-    **{"response 1": FIRST, "response 2": SECOND, "0": TIE},
-}
+# What a label or a rank says of: response-1, Response 2, text_1, A.
+CHOICE = re.compile(r"(?:(?:response|text|answer|option|output)[\s_-]*)?([12ab])", re.IGNORECASE)
+CHOICES = {**SIDES, "1": FIRST, "2": SECOND, "a": FIRST, "b": SECOND, "0": TIE, "equal": TIE}
 TWO_TEXTS = (
     ("text1", "text2"),
     ("answer1", "answer2"),
     ("response1", "response2"),
     ("left", "right"),
 )
-TWO_FIELDS = (("response-1", "response-2"), ("response_1", "response_2"), ("text-1", "text-2"))
+TWO_FIELDS = (
+    *(("response1", "response2"), ("response-1", "response-2"), ("response_1", "response_2")),
+    *(("text1", "text2"), ("text-1", "text-2"), ("option1", "option2"), ("answer1", "answer2")),
+)
 
 
 def read_label_studio(record: Record, _: Source) -> Iterator[Judgment]:
@@ -167,7 +208,7 @@ def read_label_studio(record: Record, _: Source) -> Iterator[Judgment]:
             prompt=optional_text(data, "prompt_id") or optional_text(record, "id"),
             first=optional_text(data, "model1", "model_a") or name_of_text(names[0], texts[0]),
             second=optional_text(data, "model2", "model_b") or name_of_text(names[1], texts[1]),
-            verdict=NO_VERDICT if chosen is None else verdict_of(chosen, SIDES, "selected"),
+            verdict=NO_VERDICT if chosen is None else _side_of(chosen),
             reason=EMPTY if chosen is None else "",
             texts=texts,
             question=question or None,
@@ -179,11 +220,14 @@ def _find_choice(annotation: Any) -> Any:
     """Return what an annotator chose; nothing where the task was skipped."""
     if not isinstance(annotation, Mapping) or annotation.get("was_cancelled"):
         return None
-    for result in annotation.get("result") or ():
-        value = result.get("value") if isinstance(result, Mapping) else None
-        if isinstance(value, Mapping) and value.get("selected") is not None:
-            return value["selected"]
-    return None
+    values = [
+        result["value"]
+        for result in annotation.get("result") or ()
+        if isinstance(result, Mapping) and isinstance(result.get("value"), Mapping)
+    ]
+    sides = [one["selected"] for one in values if one.get("selected") is not None]
+    chosen = [one["choices"][0] for one in values if one.get("choices")]
+    return next(iter([*sides, *chosen]), None)
 
 
 def _who(annotation: Any) -> str:
@@ -201,33 +245,73 @@ def read_argilla(record: Record, _: Source) -> Iterator[Judgment]:
         raise RowFault(f"'fields' has none of {', '.join(' and '.join(p) for p in TWO_FIELDS)}")
     texts = str(fields[names[0]]), str(fields[names[1]])
     question = optional_text(fields, "prompt", "instruction", "question")
-    for place, response in enumerate(list_of(record, "responses")):
-        chosen = _answer(response)
+    for place, response in enumerate(_responses(record)):
+        values = response.get("values") if response.get("status") == "submitted" else None
+        verdict = _verdict_of_values(values) if isinstance(values, Mapping) else NO_VERDICT
         yield Judgment(
             judge=f"annotator {spell(response.get('user_id', place + 1))}",
             prompt=optional_text(record, "external_id", "id") or digest(question),
             first=name_of_text(names[0], texts[0]),
             second=name_of_text(names[1], texts[1]),
-            verdict=NO_VERDICT if chosen is None else verdict_of(chosen, CHOICES, "responses"),
-            reason=EMPTY if chosen is None else "",
+            verdict=verdict,
+            reason=EMPTY if verdict == NO_VERDICT else "",
             texts=texts,
             question=question or None,
             is_person=True,
         )
 
 
-def _answer(response: Any) -> Any:
-    """Return the value of the first question; nothing where the response was not submitted."""
-    if not isinstance(response, Mapping) or response.get("status") != "submitted":
-        return None
-    values = response.get("values")
-    for answer in values.values() if isinstance(values, Mapping) else ():
-        value = answer.get("value") if isinstance(answer, Mapping) else answer
-        if isinstance(value, list):
-            ranks = [one.get("value") for one in value if isinstance(one, Mapping)]
-            value = ranks[0] if ranks else None
-        return value
-    return None
+def _responses(record: Record) -> list[Mapping[str, Any]]:
+    """Return what each annotator answered; version 2 has the answers to every question instead."""
+    told = record.get("responses")
+    if not isinstance(told, Mapping):
+        return [one for one in list_of(record, "responses") if isinstance(one, Mapping)]
+    by_user: dict[Any, dict[str, Any]] = {}
+    for question in told:
+        for answer in list_of(told, question):
+            whole = {"user_id": answer.get("user_id"), "status": "submitted", "values": {}}
+            of_user = by_user.setdefault(answer.get("user_id"), whole)
+            of_user["values"][question] = answer
+            of_user["status"] = answer.get("status") or of_user["status"]
+    return [*by_user.values()]
+
+
+def _verdict_of_values(values: Mapping[str, Any]) -> int:
+    """Return the verdict of the first question: a label, a ranking, or a rating of each text."""
+    told = {
+        name: answer.get("value") if isinstance(answer, Mapping) else answer
+        for name, answer in values.items()
+    }
+    if not told:
+        return NO_VERDICT
+    name, value = next(iter(told.items()))
+    if value is None:
+        return NO_VERDICT
+    if isinstance(value, list):
+        return _verdict_of_ranking(value)
+    if isinstance(value, int | float):
+        other = told.get(name.replace("1", "2"))
+        if "1" not in name or not isinstance(other, int | float):
+            raise RowFault(f"{name!r} is a rating, {value}, beside none of the other text")
+        return (value > other) - (value < other)
+    return _side_of(value)
+
+
+def _verdict_of_ranking(ranked: list[Any]) -> int:
+    """Return which text stands higher: by their ranks, which may be equal, or by their order."""
+    ranks: dict[int, float] = {}
+    for place, one in enumerate(ranked, start=1):
+        value, rank = (one.get("value"), one.get("rank")) if isinstance(one, Mapping) else (one, 0)
+        ranks[_side_of(value)] = number_of(rank or place)
+    if not {FIRST, SECOND} <= ranks.keys():
+        raise RowFault(f"'responses' ranks {len(ranked)} texts, not both")
+    return (ranks[FIRST] < ranks[SECOND]) - (ranks[FIRST] > ranks[SECOND])
+
+
+def _side_of(word: Any) -> int:
+    """Return the verdict for a text, by what it is called."""
+    found = CHOICE.fullmatch(str(word).strip())
+    return verdict_of(found[1] if found else word, CHOICES, "the answer")
 
 
 READERS = (
