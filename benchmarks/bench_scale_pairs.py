@@ -30,6 +30,7 @@ ROWS = """
 LABELS = {
     "binary": "(hash(range) % 100 < 30)::tinyint",
     "ordinal": "(hash(range) % 5)::tinyint",
+    "percent": "(hash(range) % 101)::tinyint",
     # Each in every part.
     "continuous": "hash(range) / 4611686018427387904.0",
 }

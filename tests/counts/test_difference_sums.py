@@ -7,6 +7,7 @@ out of one group-by, and so do the answers that rest on them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from comparity.counts.decision_sets import decision_table
 from comparity.counts.difference_sums import DecisionSums, sum_decisions
 from comparity.errors import MissingValueError, OutOfRangeError, WordDecisionError
 from comparity.relative.audit import audit_frame
+from comparity.tables.files import read_table
+from comparity.tables.memory import limit_memory
 from tests.conftest import ENGINES
 
 DUCKDB = ENGINES["duckdb"]
@@ -154,6 +157,38 @@ def test_bad_decisions_are_refused_as_in_memory() -> None:
     words = {**rows, "hr": [*map(str, rows["hr"][:-1]), "good"]}
     with pytest.raises(WordDecisionError, match="good"):
         sum_decisions(DUCKDB(words), **COLUMNS)
+
+
+def read_as_text(rows: dict[str, list[Any]], tmp_path: Path) -> Any:
+    """Return the same rows as they are read from CSV: all of them text."""
+    path = tmp_path / "rows.csv"
+    lines = [",".join(map(str, row)) for row in zip(*rows.values(), strict=True)]
+    path.write_text("\n".join([",".join(rows), *lines]))
+    return read_table(path)
+
+
+def test_text_that_is_parsed_once_is_summed_like_numbers(tmp_path: Path) -> None:
+    difference_sums.MOST_DISTINCT = 100
+    rows = decisions(1000)
+    with limit_memory("1GB"):
+        found = sum_decisions(read_as_text(rows, tmp_path), **COLUMNS)
+        assert found is not None
+        assert found.bins.stored is not None
+        ours = found.differences(0, 1, "race")
+        # The rows of a small group are asked for later.
+        small = ours.rows_of("z")
+    theirs = decision_table(ENGINES["polars"](rows), **COLUMNS).differences(0, 1, "race")
+    assert_allclose(small, theirs.rows_of("z"), rtol=1e-12)
+    for group, one in ours.moments.items():
+        other = theirs.moments[group]
+        assert_allclose([one.n, one.mean, one.m2], [other.n, other.mean, other.m2], rtol=1e-9)
+
+
+def test_a_word_in_text_that_is_parsed_once_is_told_with_its_row(tmp_path: Path) -> None:
+    rows = decisions()
+    words = {**rows, "hr": [*rows["hr"][:-1], "good"]}
+    with limit_memory("1GB"), pytest.raises(WordDecisionError, match=r"row 400[\s\S]*good"):
+        sum_decisions(read_as_text(words, tmp_path), **COLUMNS)
 
 
 def test_tables_in_memory_and_with_few_distinct_rows_are_counted() -> None:

@@ -16,15 +16,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from comparity.counts import engine_pairs
+from comparity.counts import engine_pairs, labelled_rows
 from comparity.counts.all_pairs import all_pairs
 from comparity.counts.binned_pairs import PairSums
 from comparity.counts.engine_bins import SPARE, code_bins
-from comparity.counts.engine_pairs import (
-    TabulatedPairs,
-    read_labelled_rows,
-    tabulate_pairs,
-)
+from comparity.counts.engine_pairs import TabulatedPairs, tabulate_pairs
+from comparity.counts.labelled_rows import read_labelled_rows
 from comparity.errors import (
     ConstantLabelError,
     MissingColumnError,
@@ -172,7 +169,7 @@ def test_scores_of_thousands_of_values_are_exact_in_one_pass(
     label, score = rng.integers(0, 2, 20000), rng.normal(size=20000).round(3)
     data = {"y": label, "f": score, "g": np.array(["a", "b"], dtype=object)[label]}
     # Of the first rows most have a score of their own.
-    assert len(np.unique(score[: engine_pairs.PEEK])) > engine_pairs.PEEK / 2
+    assert len(np.unique(score[: labelled_rows.PEEK])) > labelled_rows.PEEK / 2
     table = tabulate({**data, "y": label * 1.0}, 0.01).table
     assert table.single.all()
     assert table.low.tolist() == np.unique(score).tolist()
@@ -292,9 +289,9 @@ def test_labels_that_turn_out_to_be_many_stay_on_the_engine(
         collected.append(max(map(len, found.values())))
         return found
 
-    monkeypatch.setattr(engine_pairs, "collect_columns", collect)
+    monkeypatch.setattr(labelled_rows, "collect_columns", collect)
     for name, value in (("PEEK", 20), ("MOST_LEVELS", 5), ("MOST_GROUPS", 3)):
-        monkeypatch.setattr(engine_pairs, name, value)
+        monkeypatch.setattr(labelled_rows, name, value)
     data = draw("normal", 600)
     data["y"] = np.where(np.arange(600) < 50, 0.0, np.arange(600.0))
     rows = read_labelled_rows(DUCKDB(data), ROLES)

@@ -51,7 +51,8 @@ def _everything_is_many(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     usual, judged_rows.MOST_COLLECTED = judged_rows.MOST_COLLECTED, 0
-    monkeypatch.setattr(judgments_in_memory, "BYTES_PER_JUDGMENT", WAYS[request.param])
+    for name in ("BYTES_AT_ONCE", "BYTES_PER_JUDGMENT"):
+        monkeypatch.setattr(judgments_in_memory, name, WAYS[request.param])
     yield
     judged_rows.MOST_COLLECTED = usual
 
@@ -191,7 +192,8 @@ def test_a_whole_audit_is_the_same_permutations_included(who: dict[str, str]) ->
 def test_judgments_of_some_items_at_a_time_add_up(
     who: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgments_in_memory, "BYTES_PER_JUDGMENT", current_limits().memory // 200)
+    for name in ("BYTES_AT_ONCE", "BYTES_PER_JUDGMENT"):
+        monkeypatch.setattr(judgments_in_memory, name, current_limits().memory // 200)
     bring, parts = judgments_in_memory._bring, []
 
     def spy(ordered: Any, first: int, last: int) -> Any:

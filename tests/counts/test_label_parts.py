@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from comparity.counts import engine_pairs, label_parts
 from comparity.counts.all_pairs import all_pairs
 from comparity.counts.binned_pairs import PairTable
-from comparity.counts.engine_pairs import LabelledRows, TabulatedPairs, read_labelled_rows
+from comparity.counts.engine_pairs import TabulatedPairs
 from comparity.counts.label_parts import (
     PartedRows,
     PartedSums,
@@ -26,6 +26,7 @@ from comparity.counts.label_parts import (
     divide_labels,
     rows_at_once,
 )
+from comparity.counts.labelled_rows import LabelledRows, read_labelled_rows
 from comparity.counts.pairs import TIE_VALUE
 from tests.conftest import ENGINES
 from tests.plain.label_parts import RangedItem, pairs, vectors

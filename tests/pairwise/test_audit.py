@@ -97,6 +97,14 @@ def test_overall_and_marginals_are_means_of_the_accuracies_of_queries(weight: st
     assert result.raw.tests[-1].gap == pytest.approx(rows[0] - rows[1])
 
 
+@pytest.mark.parametrize(("levels", "told"), [(2, False), (3, True), (0, True)])
+def test_harder_pairs_are_told_of_where_labels_have_more_than_two_values(
+    levels: int, told: bool
+) -> None:
+    notes = Scored(200, levels=levels).accuracy().raw.notes
+    assert any("lie closer together" in note for note in notes) is told
+
+
 def test_all_pairs_are_judged_like_the_same_pairs_listed() -> None:
     """Up to the variance of single judgments: listed ones take it from their residuals."""
     world = Scored(120, bias=0.7, levels=0)

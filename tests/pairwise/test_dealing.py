@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -60,3 +63,19 @@ def test_items_in_no_group_keep_their_place_and_their_pairs() -> None:
     source = pairs.deal(500, np.random.default_rng(2))
     assert (pairs.group[source][4:] == 2).all()
     assert len(pairs.better) == 9
+
+
+@pytest.mark.parametrize(("score_ties", "tie"), [("disagree", 0.0), ("half", 0.5)])
+def test_a_dealt_pair_agrees_disagrees_or_ties_as_its_scores_do(
+    score_ties: Literal["disagree", "half"], tie: float
+) -> None:
+    items = items_of([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1])
+    items = replace(items, score=np.array([1.0, 3.0, 1.0, 2.0, 9.0, 1.0]))
+    pairs = deal_pairs(items, PairwiseOptions(score_ties=score_ties))
+    assert pairs is not None
+    columns = (pairs.better.tolist(), pairs.worse.tolist(), pairs.outcome.tolist())
+    found = {(better, worse): outcome for better, worse, outcome in zip(*columns, strict=True)}
+    won, lost = {(3, 0), (4, 0), (4, 1), (4, 2), (4, 3)}, {(2, 1), (3, 1), (5, 1), (5, 3)}
+    tied = {(2, 0), (5, 0), (5, 2)}
+    expected = {**dict.fromkeys(won, 1.0), **dict.fromkeys(lost, 0.0), **dict.fromkeys(tied, tie)}
+    assert found == expected

@@ -191,14 +191,18 @@ def test_single_items_are_counted_in_memory_or_refused(
         both(data, **choice)
 
 
-def test_labels_of_many_values_are_not_standardised_beyond_memory(few: pytest.MonkeyPatch) -> None:
+def test_labels_of_many_values_beyond_memory_are_standardised_from_a_sample(
+    few: pytest.MonkeyPatch,
+) -> None:
     data = draw(n_levels=40)
     kept, known = both(data, tolerance=0)
-    assert kept.standardised.finding == known.standardised.finding
-    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=1))
+    assert (kept.standardised.finding, kept.n_sampled) == (known.standardised.finding, 0)
+    few.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=400 * 450))
     kept, known = both(data, tolerance=0)
     assert kept.matrix == pytest.approx(known.matrix, abs=1e-12)
     assert kept.raw.finding == known.raw.finding
+    assert (kept.n_sampled, kept.audit.n_items) == (450, 450)
+    kept, known = both(data, tolerance=0, query="q")
     assert (kept.finding, kept.exit_status) == ("undecided", 3)
     assert "band the labels into at most 20 grades" in kept.tests[0].reason
     assert np.isnan(kept.tests[0].gap)
@@ -237,8 +241,9 @@ def test_bounds_of_continuous_labels_cover_what_is_known_in_memory(
     assert kept.bound <= tolerance
     assert np.all(np.abs(kept.matrix - known.matrix) <= kept.bound + 1e-12)
     assert_wider(kept.raw, known.raw, most)
-    assert (kept.finding, kept.labels) == ("undecided", "continuous")
-    assert "curves that are fitted to single items" in kept.tests[0].reason
+    # So few items fit into memory that some group keeps fewer than 30 effective ones.
+    assert (kept.finding, kept.labels, kept.n_sampled) == ("undecided", "continuous", 60)
+    assert "30 are needed" in kept.tests[0].reason
 
 
 @pytest.mark.parametrize("choices", CASES)

@@ -113,7 +113,7 @@ def pairwise(file: Path, parity: bool, places: bool, **choices: Any) -> Result:
 
 def _parity(file: Path, choices: dict[str, Any]) -> Result:
     """Test statistical parity; choices that are about labels are refused."""
-    from comparity.pairwise.audit import audit_parity_file
+    from comparity.pairwise.parity import audit_parity_file
 
     return audit_parity_file(file, **_only(choices, PairwiseForm, ParityForm, "--parity"))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from comparity.counts.differences import (
 from comparity.errors import OutOfRangeError
 from comparity.tables.columns import Table, offenders
 from comparity.tables.frames import Columns, collect_columns, n_rows, stays_on_engine
+from comparity.tables.stored_frames import StoredFrame, parse_once
 from comparity.tables.values import LARGEST, cross_attributes, group_codes, put_first
 
 Floats = NDArray[np.float64]
@@ -149,7 +150,7 @@ def sum_decisions(
     table = open_decisions(frame, raters, sensitive)
     if not _is_large(table):
         return None
-    check_decisions(table, RATERS)
+    table, stored, _ = parse_once(table, RATERS, lambda one: check_decisions(one, RATERS))
     rows = table.frame.with_columns(*(table.number(name).alias(name) for name in RATERS))
     groups = [name for name in table.columns if name.startswith("group")]
     known = _find_profiles(rows, groups)
@@ -161,6 +162,7 @@ def sum_decisions(
         for name in groups
     }
     n, ranges, bins = _sum_up(rows, groups, known)
+    bins = replace(bins, stored=stored)
     return DecisionSums(
         raters=tuple(raters),
         values=np.empty((0, len(RATERS))),
@@ -253,6 +255,8 @@ class _Bins:
         The smallest and the largest t.
     unit : (float, float)
         Centre and scale of t.
+    stored : StoredFrame, optional
+        Keeps the rows, if they are stored.
     """
 
     scaled: nw.LazyFrame[Any]
@@ -265,6 +269,7 @@ class _Bins:
     low: Floats
     high: Floats
     unit: tuple[float, float]
+    stored: StoredFrame | None = None
 
     @classmethod
     def of(

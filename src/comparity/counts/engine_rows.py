@@ -208,7 +208,7 @@ def count_kinds(rows: nw.LazyFrame[Any], *cluster: str) -> nw.LazyFrame[Any]:
     return rows.group_by(*cluster, "kind").agg(nw.len().alias("n"))
 
 
-def recode(code: nw.Expr, to: Mapping[int, float]) -> nw.Expr:
+def recode(code: nw.Expr, to: Mapping[Any, float]) -> nw.Expr:
     """Return what each of few codes stands for."""
     found: nw.Expr = nw.lit(next(iter(to.values())))
     for one, value in [*to.items()][1:]:

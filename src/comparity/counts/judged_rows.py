@@ -285,7 +285,9 @@ def _is_summed(comparisons: nw.LazyFrame[Any], asked: Asked) -> bool:
     """Return whether comparisons are many, and all that is asked of them are sums."""
     if asked.continuous or asked.clusters or "reference" in asked.numbers:
         return False
-    return stays_on_engine(comparisons) and n_rows(comparisons) > MOST_COLLECTED
+    # To count all rows of CSV would be to parse them.
+    first = comparisons.head(MOST_COLLECTED + 1)
+    return stays_on_engine(comparisons) and n_rows(first) > MOST_COLLECTED
 
 
 def _list_pairs(

@@ -30,9 +30,10 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Ints = NDArray[np.int32]
 
-BYTES_PER_JUDGMENT, BYTES_PER_CELL = 240, 32
-"""Memory at least for each judgment that is there at a time, and for each item (or evaluator) and
-kind: both take a fourth of it, the engine the most."""
+BYTES_AT_ONCE, BYTES_PER_JUDGMENT, BYTES_PER_CELL = 120, 240, 32
+"""Memory at least for each judgment where all are there at once, for each that is there at a time
+where they come in parts, beside all that the engine holds, and for each item (or evaluator) and
+kind. All take a half or a fourth of it, the engine the most."""
 
 MOST_PARTS, UNEVEN = 64, 1.25
 """Parts that judgments may come in, each of which takes a pass over all of them; and how much
@@ -143,7 +144,7 @@ class JudgmentsInMemory(NamedTuple):
 def _parts_of(ordered: OrderedRows) -> list[int] | None:
     """Return ends of parts of the items whose judgments fit; nothing where there are none."""
     end, most = ordered.n_items + 1, current_limits().memory // BYTES_PER_JUDGMENT
-    if ordered.n <= most:
+    if current_limits().holds(ordered.n, BYTES_AT_ONCE):
         return [0, end]
     # Of two items of a judgment one may be elsewhere; parts differ in size.
     wanted = 2 * UNEVEN * ordered.n

@@ -22,13 +22,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.binned_pairs import PairSums, PairTable
 from comparity.counts.engine_bins import Refinement, code_bins
-from comparity.counts.engine_pairs import (
-    MOST_BINS,
-    LabelledRows,
-    TabulatedPairs,
-    begin_pass,
-    tabulate_pairs,
-)
+from comparity.counts.engine_pairs import MOST_BINS, TabulatedPairs, tabulate_pairs
 from comparity.counts.kernels.dominance import line_totals, line_up
 from comparity.counts.kernels.label_ranges import (
     OtherRanges,
@@ -36,6 +30,7 @@ from comparity.counts.kernels.label_ranges import (
     add_placements,
     pairs_inside,
 )
+from comparity.counts.labelled_rows import LabelledRows, begin_pass
 from comparity.tables.frames import collect_columns
 from comparity.tables.stored_frames import StoredFrame
 
@@ -163,14 +158,7 @@ class PartedRows:
         """Divide labels, and store the rows."""
         ranges = divide_labels(rows, most)
         begin_pass(rows.n)
-        weight = ["weight"] if rows.is_weighted else []
-        coded = rows.frame.select(
-            ranges.find(nw.col("label")).alias("label"),
-            _code_of(nw.col("group"), rows.groups).alias("group"),
-            nw.col("label").alias("value"),
-            "score",
-            *weight,
-        )
+        coded = code_groups(rows, ranges.find(nw.col("label")))
         stored = StoredFrame(coded.sort("label"))
         names = tuple(map(str, range(len(rows.groups))))
         levels = np.arange(len(ranges.low), dtype=np.float64)
@@ -201,6 +189,18 @@ class PartedRows:
             given = found["weight"].astype(np.float64) if self.rows.is_weighted else None
             label, score = (found[name].astype(np.float64) for name in ("value", "score"))
             yield RangeItems(label, score, found["group"].astype(np.int64), given)
+
+
+def code_groups(rows: LabelledRows, level: nw.Expr) -> nw.LazyFrame[Any]:
+    """Return rows with the codes of their groups, and their label beside its level."""
+    weight = ["weight"] if rows.is_weighted else []
+    return rows.frame.select(
+        level.alias("label"),
+        _code_of(nw.col("group"), rows.groups).alias("group"),
+        nw.col("label").alias("value"),
+        "score",
+        *weight,
+    )
 
 
 def _code_of(group: nw.Expr, groups: tuple[str, ...]) -> nw.Expr:

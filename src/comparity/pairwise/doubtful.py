@@ -53,7 +53,7 @@ from comparity.inference.gap_tests import (
     find_limit,
 )
 from comparity.inference.item_permutation import NullGap
-from comparity.inference.pivots import SharedGap, likeliest_rates, shared_spread
+from comparity.inference.pivots import SharedGap, WinGap, likeliest_rates, shared_spread
 
 Floats = NDArray[np.float64]
 
@@ -289,6 +289,15 @@ class DoubtfulRate(DoubtfulStatistic):
         return self.known.error(np.array([hypothesised]), np.zeros(1))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DoubtfulWins(DoubtfulStatistic):
+    """How much more often one side wins than the other: twice a rate, minus one."""
+
+    def error_at(self, hypothesised: float) -> float:
+        """Return the largest standard error that the gap can have if it is `hypothesised`."""
+        return self.known.error(np.array([(1 + hypothesised) / 2]), np.zeros(1))
+
+
 def allow_for_doubt(
     test: GapTest, parts: Sequence[Part], sharing: Sharing, doubt: PairDoubt
 ) -> GapTest:
@@ -332,6 +341,17 @@ def _allow_in_null(
     pivot = DoubtfulNullGap(
         known=known, found=test.gap, reference=test.pivot.reference, standard_error=error
     )
+    return replace(test, standard_error=error, p_value=pivot.p_value(0.0), pivot=pivot)
+
+
+def allow_in_wins(test: GapTest, cell: Cell, sharing: Sharing, doubt: PairDoubt) -> GapTest:
+    """Return a test of who wins that finds only what it would find whatever the counts are."""
+    known = DoubtfulRates.of([Part(2.0, (cell,))], sharing, doubt)
+    if test.pivot is None or known.is_exact:
+        return test
+    assert isinstance(test.pivot, WinGap), test.pivot
+    pivot = DoubtfulWins(known=known, found=test.gap, reference=test.pivot.reference)
+    error = known.error(known.rates, known.bounds)
     return replace(test, standard_error=error, p_value=pivot.p_value(0.0), pivot=pivot)
 
 

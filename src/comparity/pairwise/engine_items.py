@@ -7,11 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.binned_pairs import PairSums, keep_groups
-from comparity.counts.engine_pairs import LabelledRows, tabulate_pairs
+from comparity.counts.drawn_items import Draw, DrawnItems, draw_items
+from comparity.counts.engine_pairs import tabulate_pairs
+from comparity.counts.label_parts import code_groups
+from comparity.counts.labelled_rows import LabelledRows
 from comparity.counts.overlap import MOST_LEVELS, Overlap, overlap_factors
 from comparity.counts.pairs import ROUNDING, Cell
 from comparity.pairwise.accuracies import NO_GROUP, CountedPairs
@@ -33,10 +37,13 @@ class EngineItems(ABC):
     rows : LabelledRows
     factors : ndarray, (labels, groups), or None
         What items are weighted by, where these are standardised.
+    sample : DrawnItems or None
+        What is standardised, where labels have too many values for a table of them.
     """
 
     rows: LabelledRows
     factors: Matrix | None = None
+    sample: DrawnItems | None = None
 
     def __len__(self) -> int:
         counts = self.rows.counts
@@ -197,7 +204,7 @@ def round_up(bound: float) -> str:
     return f"{math.ceil(bound * 10**place * (1 - ROUNDING)) / 10**place:.{place}f}"
 
 
-def tabulate_items(rows: LabelledRows, tolerance: float) -> TabulatedItems:
+def tabulate_items(rows: LabelledRows, tolerance: float, draw: Draw) -> TabulatedItems:
     """Ask for a table of items, and sum up their pairs.
 
     Parameters
@@ -206,6 +213,8 @@ def tabulate_items(rows: LabelledRows, tolerance: float) -> TabulatedItems:
         With few different labels.
     tolerance : float
         The largest bound of an accuracy that is tolerated; 0 to be exact.
+    draw : Draw
+        Items to standardise where labels have many values.
     """
     items = TabulatedItems(rows)
     names = (*items.groups, *items.others)
@@ -224,7 +233,26 @@ def tabulate_items(rows: LabelledRows, tolerance: float) -> TabulatedItems:
             found = part.rows(factors.get(name), counted=name == NUMBERS)
             one.add(found if name != STANDARDISED else keep_groups(found, rows.n_named))
     n_bins = 0 if pairs.is_streamed else pairs.table.n_bins
-    return replace(items, sums=sums, n_bins=n_bins)
+    sample = None
+    if items.n_levels > MOST_LEVELS:
+        coded = replace(rows, frame=code_groups(rows, nw.col("label")))
+        sample = draw_items(coded, rows.counts, draw)
+    return replace(items, sums=sums, n_bins=n_bins, sample=sample)
+
+
+def describe_sample(sample: DrawnItems) -> str:
+    """Say which items standardised accuracies are from."""
+    n_items, n_named = len(sample.items), int(sample.sizes.sum())
+    if n_items == n_named:
+        return f"Standardised accuracies are from all {n_named:,} items of the groups."
+    return (
+        f"Standardised accuracies are from {n_items:,} of {n_named:,} items, because labels of "
+        f"more than {MOST_LEVELS} values are standardised item by item, and not all items fit into "
+        "memory. Equally many items of each group (all of a smaller group) were drawn at random, "
+        f"seed {sample.seed}, and each counts for the items it stands for. Findings allow for "
+        "that: numbers of pairs and standard errors are those of the drawn items. Standard errors "
+        f"are up to about {sample.widening:.1f} times those of all items."
+    )
 
 
 Items = LabelledItems | EngineItems
@@ -233,10 +261,10 @@ Items = LabelledItems | EngineItems
 
 def reason_against_standardising(items: Items) -> str:
     """Return why accuracies of these items cannot be standardised; nothing where they can."""
-    if not isinstance(items, EngineItems) or items.n_levels <= MOST_LEVELS:
+    if not isinstance(items, EngineItems) or items.n_levels <= MOST_LEVELS or items.sample:
         return ""
     return (
         f"labels of more than {MOST_LEVELS} values are standardised by curves that are fitted to "
         "single items, which do not fit into memory: allow more memory, take a random sample of "
-        f"rows, or band the labels into at most {MOST_LEVELS} grades"
+        f"queries, or band the labels into at most {MOST_LEVELS} grades"
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import column_marginals, drop_groups, row_marginals
 from comparity.counts.clusters import Clustering
+from comparity.counts.drawn_items import DrawnItems
 from comparity.counts.overlap import Overlap, overlap_weights
 from comparity.counts.pairs import Cell
 from comparity.inference.agreement_tests import EQUAL_VALUES
@@ -34,7 +35,12 @@ from comparity.pairwise.count import (
     kinds_of_pairs,
     roles_of,
 )
-from comparity.pairwise.engine_items import EngineItems, Items, reason_against_standardising
+from comparity.pairwise.engine_items import (
+    EngineItems,
+    Items,
+    describe_sample,
+    reason_against_standardising,
+)
 from comparity.pairwise.jackknife import know_clusters
 from comparity.pairwise.options import PairwiseOptions
 from comparity.pairwise.result import PairwiseAccuracy
@@ -61,6 +67,9 @@ def audit_items(
     standardised, overlap = raw, None
     if reason := reason_against_standardising(items):
         standardised = _refuse(raw, options, reason)
+    elif isinstance(items, EngineItems) and items.sample:
+        note = items.note(counted.largest_bound)
+        standardised, overlap = _audit_sample(items.sample, options, note, **data)
     elif labels != "binary" and not options.continuous:
         overlap = _overlap_of(items)
         standardised = _audit_standardised(items, options, overlap, raw, **data)
@@ -69,7 +78,9 @@ def audit_items(
         measure = partial(gaps_of_items, options=options)
         audits = ((raw, partial(measure, raw=True)), (standardised, measure))
         raw, standardised = know_clusters(audits, items, clusters or {}, options)
-    return _result(counted, labels, raw, standardised, overlap)
+    found = _result(counted, labels, raw, standardised, overlap)
+    sample = items.sample if isinstance(items, EngineItems) else None
+    return replace(found, n_sampled=len(sample.items)) if sample else found
 
 
 def gaps_of_items(items: Items, options: PairwiseOptions, *, raw: bool = False) -> Matrix:
@@ -111,6 +122,18 @@ def _audit_standardised(
     # Rates adjusted for distances do not rest on weights alone.
     reason = overlap.reason if counted.expected is None else overlap.scarcity
     return _without_verdict(audit, options, reason) if reason else audit
+
+
+def _audit_sample(
+    sample: DrawnItems, options: PairwiseOptions, note_of_all: str, **data: Any
+) -> tuple[Audit, Overlap]:
+    """Audit the items that were drawn as if there were no others."""
+    items = sample.items
+    unweighted = _audit(count_pairs(items, options), items, options, "raw", **data)
+    overlap = _overlap_of(items)
+    audit = _audit_standardised(items, options, overlap, unweighted, **data)
+    notes = (describe_sample(sample), f"Raw accuracies are of all items. {note_of_all}")
+    return replace(audit, notes=(*audit.notes, *notes)), overlap
 
 
 def _count_weighted(weighted: Items, options: PairwiseOptions, overlap: Overlap) -> CountedPairs:

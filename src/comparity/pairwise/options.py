@@ -8,6 +8,8 @@ from typing import Any, Literal
 from comparity.errors import OptionError
 from comparity.results.options import AuditOptions, choice, cluster_columns, column
 
+TOLERANCE = "Largest doubt about a rate where an engine counts pairs by bins; 0 is exact."
+
 PairNotion = Literal["cross-group", "within-group", "marginal", "symmetric"]
 """Equalities in the matrix of pairwise accuracies."""
 
@@ -68,6 +70,7 @@ class ParityForm(ParityOptions):
     query: str | None = column(
         "Column with the query; only items of the same one are compared.", None
     )
+    tolerance: float = choice(1e-4, TOLERANCE, least=0, below=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +84,5 @@ class PairwiseForm(PairwiseOptions):
         "Column with the query; only items of the same one are compared.", None
     )
     weight: str | None = column("Column with positive weights of items.", None)
-    tolerance: float = choice(
-        1e-4,
-        "Largest doubt about an accuracy where an engine counts pairs by bins; 0 is exact.",
-        least=0,
-        below=1,
-    )
+    tolerance: float = choice(1e-4, TOLERANCE, least=0, below=1)
     no_group: Any = choice(None, "The value that marks items without a group.")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.counts.engine_pairs import LabelledRows
+from comparity.counts.drawn_items import Draw, draw_items
 from comparity.counts.label_parts import PartedRows, PartedSums, RangeItems, rows_at_once
+from comparity.counts.labelled_rows import LabelledRows
 from comparity.counts.pairs import Cell
 from comparity.pairwise.accuracies import CountedPairs
 from comparity.pairwise.engine_items import NUMBERS, RAW, EngineItems, round_up, worth
@@ -80,7 +81,7 @@ class PartedItems(EngineItems):
         )
 
 
-def part_items(rows: LabelledRows, tolerance: float) -> PartedItems:
+def part_items(rows: LabelledRows, tolerance: float, draw: Draw) -> PartedItems:
     """Divide labels into ranges, and sum up pairs within and across them.
 
     Parameters
@@ -89,6 +90,8 @@ def part_items(rows: LabelledRows, tolerance: float) -> PartedItems:
         With labels of too many values to be tabulated.
     tolerance : float
         The largest bound of an accuracy that is tolerated; 0 to be exact.
+    draw : Draw
+        Items to standardise.
     """
     parted = PartedRows.of(rows, rows_at_once(rows.n))
     pairs = parted.tabulate(tolerance)
@@ -103,7 +106,10 @@ def part_items(rows: LabelledRows, tolerance: float) -> PartedItems:
             one.add_range(level, part)
         roles.add_range(level, part)
     n_ranges, n_bins = len(parted.ranges.low), 0 if pairs.is_streamed else pairs.table.n_bins
-    return replace(items, sums=sums, roles=roles.found, n_ranges=n_ranges, n_bins=n_bins)
+    counts = sums[NUMBERS if rows.is_weighted else RAW].weights
+    sample = draw_items(replace(parted.rows, groups=rows.groups), counts, draw)
+    found = replace(items, sums=sums, roles=roles.found, sample=sample)
+    return replace(found, n_ranges=n_ranges, n_bins=n_bins)
 
 
 class Roles:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from comparity.counts.all_pairs import AllPairs, add_pairs
-from comparity.counts.engine_pairs import LabelledRows, begin_pass
+from comparity.counts.labelled_rows import LabelledRows, begin_pass
 from comparity.counts.overlap import MOST_LEVELS
 from comparity.counts.pairs import Cell
 from comparity.counts.query_pairs import query_counts, query_pairs

@@ -67,6 +67,9 @@ class PairwiseAccuracy(JudgedResult):
     bound : float
         Every entry of the matrix is within this of the exact one, for certain; 0 where all are
         exact. Tables that stay on their engine may be counted by bins of scores.
+    n_sampled : int
+        Items that were drawn to be standardised, where all do not fit into memory; otherwise 0.
+        The numbers of the standardised audit are then those of these items.
     """
 
     groups: tuple[str, ...]
@@ -85,6 +88,7 @@ class PairwiseAccuracy(JudgedResult):
     effective_sizes: Mapping[str, float] = field(default_factory=dict)
     imbalance: float = 0.0
     bound: float = 0.0
+    n_sampled: int = 0
 
     # The audit that decides, among what else is written.
     DERIVED: ClassVar[Mapping[str, str]] = {
@@ -108,7 +112,7 @@ class PairwiseAccuracy(JudgedResult):
 
     @property
     def is_exact(self) -> bool:
-        """Whether accuracies are exact, not known up to a bound."""
+        """Whether the accuracies of the matrix are exact, not known up to a bound."""
         return not self.bound
 
     @property
@@ -151,21 +155,24 @@ class PairwiseAccuracy(JudgedResult):
 
 def matrix_charts(result: PairwiseAccuracy) -> Iterator[HeatMap]:
     """Yield the matrices as heat maps: the darker, the less scores agree with labels."""
-    matrices = {"Raw": result.matrix.tolist()}
+    matrices = {"Raw": (result.matrix.tolist(), result.n_pairs.tolist())}
     if result.raw is not result.standardised:
-        found = {one.of: one.rate for one in result.standardised.rates}
-        matrices["Standardised"] = [
-            [found.get(str(Cell(better, worse)), math.nan) for worse in result.groups]
-            for better in result.groups
-        ]
-    known = [value for rows in matrices.values() for row in rows for value in row if value == value]
-    pairs = result.n_pairs.tolist()
-    for name, rows in matrices.items():
+        found = {one.of: one for one in result.standardised.rates}
+        cells = [[str(Cell(better, worse)) for worse in result.groups] for better in result.groups]
+        rates = [[found[of].rate if of in found else math.nan for of in row] for row in cells]
+        pairs = result.n_pairs.tolist()
+        if result.n_sampled:
+            pairs = [[found[of].trials if of in found else 0 for of in row] for row in cells]
+        matrices["Standardised"] = rates, pairs
+    known = [
+        value for rows, _ in matrices.values() for row in rows for value in row if value == value
+    ]
+    for name, (rows, pairs) in matrices.items():
         yield HeatMap(
             title=f"{name} accuracy, group of the better item (row) and of the worse (column)",
             about="the tables have all numbers",
             heading="How often scores order pairs as labels do: "
-            f"{count(round(float(np.nansum(result.n_pairs))))} pairs, {name.lower()}",
+            f"{count(round(float(np.sum(pairs))))} pairs, {name.lower()}",
             under="group of the worse item",
             names=tuple(map(visible, result.groups)),
             values=tuple(map(tuple, rows)),

@@ -138,6 +138,11 @@ def joint_classes(first: Classes, second: Classes) -> Classes:
     return Classes(order, rank, n_distinct)
 
 
+def positions_of(n: int) -> NDArray[np.integer]:
+    """Return the positions of n rows in order, in half the memory where 32 bits hold them."""
+    return np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+
+
 @njit(cache=True, nogil=True)
 def sort_by_code(order, code, n_codes):  # type: ignore[no-untyped-def]
     """Bring items of one code together, smaller codes first, else in the order given.
@@ -149,7 +154,7 @@ def sort_by_code(order, code, n_codes):  # type: ignore[no-untyped-def]
         place[code[item] + 1] += 1
     for number in range(n_codes):
         place[number + 1] += place[number]
-    answer = np.empty(len(order), dtype=np.int64)
+    answer = np.empty_like(order)
     for item in order:
         answer[place[code[item]]] = item
         place[code[item]] += 1
