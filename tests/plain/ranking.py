@@ -18,6 +18,21 @@ def margin(
     return scores[better] - scores[worse] + lean
 
 
+def times_of_evaluator(
+    values: Sequence[float], factor: Sequence[float], evaluator: Sequence[int]
+) -> list[float]:
+    """A number of each comparison times the factor of who judged it."""
+    return [value * factor[k] for value, k in zip(values, evaluator, strict=True)]
+
+
+def sum_by_evaluator(
+    evaluator: Sequence[int], values: Sequence[float], n_evaluators: int
+) -> list[float]:
+    """The sum of the values of each evaluator."""
+    pairs = list(zip(evaluator, values, strict=True))
+    return [sum(value for k, value in pairs if k == who) for who in range(n_evaluators)]
+
+
 def log_probability(m: float, *, tied: bool = False, log_tie: float | None = None) -> float:
     """Davidson's model; Bradley-Terry without a tie parameter."""
     tie = 0.0 if log_tie is None else math.exp(log_tie)

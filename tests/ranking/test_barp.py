@@ -152,7 +152,8 @@ def test_scores_carry_the_chance_between_groups_on_request() -> None:
     assert np.array_equal(found.cautious_q, plain.cautious_q)
     # Two items of one group have it in common; between groups it is the whole difference.
     apart = world.groups["sex"][:, None] != world.groups["sex"]
-    errors = np.add.outer(plain.standard_errors**2, plain.standard_errors**2) + variance * apart
+    errors = 30 / 29 * np.add.outer(plain.standard_errors**2, plain.standard_errors**2)
+    errors += variance * apart
     sure = norm.isf((1 - 0.95 ** (1 / 29)) / 2) * np.sqrt(errors)
     above = np.subtract.outer(found.scores, found.scores) < -sure
     assert found.rank_intervals()[:, 0].tolist() == (1 + above.sum(axis=1)).tolist()

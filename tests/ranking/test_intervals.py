@@ -27,9 +27,10 @@ def test_an_item_is_below_those_that_lead_by_more_than_the_error_of_the_gap(
     above = np.zeros((12, 12), dtype=bool)
     for i in range(12):
         for j in range(12):
-            square = ERRORS[i] ** 2 + ERRORS[j] ** 2
-            if shared is not None:
-                square -= 2 * shared[i] @ shared[j]
+            in_common = np.zeros((12, 1)) if shared is None else shared
+            own = ERRORS**2 - np.sum(in_common**2, axis=1)
+            # About the mean of twelve scores; what is shared is no chance of single items.
+            square = 12 / 11 * (own[i] + own[j]) + np.sum((in_common[i] - in_common[j]) ** 2)
             above[i, j] = SCORES[i] - SCORES[j] > CUT * np.sqrt(square)
     assert above.sum() > 20
     assert (rank_intervals(SCORES, ERRORS, LEVEL, shared) == counted(above)).all()
@@ -45,6 +46,18 @@ def test_of_many_items_one_is_above_another_where_their_intervals_do_not_meet(
     assert (rank_intervals(SCORES, ERRORS, LEVEL) == counted(above)).all()
     monkeypatch.setattr(intervals, "EXACT_RANKS", 12)
     assert (rank_intervals(SCORES, ERRORS, LEVEL) != counted(above)).any()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_scores_about_their_mean_are_rarely_ranked_by_chance(n: int) -> None:
+    rng = np.random.default_rng(n)
+    false, runs = 0, 4000
+    for _ in range(runs):
+        drawn = rng.normal(size=n)
+        # The error of each about the mean of all.
+        ranks = rank_intervals(drawn - drawn.mean(), np.full(n, np.sqrt(1 - 1 / n)), 0.95)
+        false += ranks[0].tolist() != [1, n]
+    assert false / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
 
 
 def test_an_item_without_an_error_may_have_any_rank() -> None:

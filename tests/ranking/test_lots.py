@@ -18,7 +18,7 @@ from comparity.ranking.likelihood.lot_likelihood import (
     LotLikelihood,
     Lots,
 )
-from comparity.ranking.lots import _sandwich, fit_lots
+from comparity.ranking.lots import _sandwich, find_opposed, fit_lots
 from tests.plain.lots import (
     Judgment,
     likelihood_of_opinions,
@@ -204,6 +204,26 @@ def test_an_evaluator_against_the_others_has_a_negative_sharpness() -> None:
     assert inverted.sharpness[1] < 0
     # But for the prior, which is about one, it is the same fit.
     assert_allclose(inverted.sharpness[1], -plain.sharpness[1], atol=0.1)
+
+
+@pytest.mark.parametrize("turned", [0, 1, 2])
+def test_whoever_is_against_most_others_or_the_first_is_opposed(turned: int) -> None:
+    rng = np.random.default_rng(8)
+    data = draw(rng, 80, 2, spread=0.0)
+    # The second evaluator once more, as a third.
+    own = np.where((data.evaluator == 1) & (rng.random(len(data.sign)) < 0.5), 2, data.evaluator)
+    sign = np.where(own == turned, -data.sign, data.sign)
+    data = data._replace(evaluator=own, sign=sign)
+    votes: dict[tuple[int, int, int], list[float]] = {}
+    keys = np.repeat(np.arange(len(data.pairs)), np.diff(data.bounds))
+    for key, who, vote in zip(keys, own, sign, strict=True):
+        where = (int(data.lot[data.bounds[key]]), *data.pairs[key].tolist())
+        votes.setdefault(where, [0.0] * 3)[who] += vote
+    agree = np.array([*votes.values()])
+    assert (agree[:, turned] @ np.delete(agree, turned, axis=1) < 0).all()
+    most, first = (find_opposed(data, 3, first_leads=one) for one in (False, True))
+    assert most.tolist() == [k == turned for k in range(3)]
+    assert first.tolist() == ([False, True, True] if turned == 0 else most.tolist())
 
 
 def test_leans_are_what_is_left_of_worth_and_errors_follow() -> None:

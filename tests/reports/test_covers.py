@@ -64,6 +64,14 @@ def test_facts_of_the_data_are_those_of_the_provenance() -> None:
     }
 
 
+def test_of_many_files_the_first_are_named() -> None:
+    files = [{"name": f"{k}.csv", "sha256": "0" * 64} for k in range(8)]
+    told = data_facts({"provenance": {"data": {"files": files}}})["files"]
+    assert "5.csv" in told
+    assert "6.csv" not in told
+    assert told.endswith("; 2 more, listed below")
+
+
 def test_a_ranking_and_the_audit_against_it_answer_two_questions() -> None:
     ranking = data_facts({"kind": "ranked panel"})["question"]
     audit = data_facts({"notion": "pairwise agreement with the bias-adjusted panel"})["question"]

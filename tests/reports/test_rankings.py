@@ -8,7 +8,7 @@ import pytest
 
 from comparity import barp, bradley_terry, crowd_bt, factor_bt
 from comparity.ranking.fits import SEAT
-from comparity.ranking.pictures import LEVEL, plot_biases, plot_scores
+from comparity.ranking.pictures import LEVEL, plot_ranking, plot_scores
 from comparity.ranking.rank import RankedPanel
 from comparity.ranking.result import BiasedRanking
 from comparity.reports.page import page
@@ -109,7 +109,7 @@ def test_names_from_data_cannot_move_the_cursor() -> None:
 
 
 def test_the_caterpillar_has_a_mark_for_every_evaluator(fit: BiasedRanking) -> None:
-    ax = plot_biases(fit)
+    ax = plot_ranking(fit)
     drawn = np.sort(
         np.concatenate([line.get_xdata() for line in ax.lines if len(line.get_xdata())])
     )
@@ -157,8 +157,8 @@ def test_pictures_of_many_leave_out_who_said_nothing_and_draw_spreads() -> None:
     # The last judge saw pairs of one group only.
     kept = (judge < 89) | (group[pairs[:, 0]] == group[pairs[:, 1]])
     fit = barp(pairs[kept], evaluators=judge[kept], sensitive_features=group)
-    assert "89 evaluators" in plot_biases(fit).get_ylabel()
-    assert "1 who judged no such pair" in plot_biases(fit).get_ylabel()
+    assert "89 evaluators" in plot_ranking(fit).get_ylabel()
+    assert "1 who judged no such pair" in plot_ranking(fit).get_ylabel()
     drawn = plot_scores(RankedPanel(ranking=fit, groups={"group": group}))
     assert len(drawn.collections) == 2
 
@@ -173,10 +173,9 @@ def test_each_contrast_has_its_chart_and_its_rows_in_the_picture() -> None:
         "(group: b over a)",
         "(town: y over x)",
     ]
-    names = [tick.get_text() for tick in plot_biases(fit).get_yticklabels()]
+    names = [tick.get_text() for tick in plot_ranking(fit).get_yticklabels()]
     assert len(names) == 8
     assert sum("town: y over x" in name for name in names) == 4
-    assert len(plot_biases(fit, contrast=1).get_yticklabels()) == 4
 
 
 def test_of_the_only_evaluator_it_is_said_that_the_anchor_makes_the_bias() -> None:

@@ -135,7 +135,7 @@ class FairTopK(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how many protected items the first places hold, and how many they must."""
-        from comparity.ranking.places import places_chart
+        from comparity.ranking.pictures import places_chart
 
         return draw(places_chart(self), ax)
 

@@ -72,6 +72,9 @@ def rank_intervals(
 
     `shared` is the part of the errors that items have in common, as multiples of independent
     standard normal variables, (n, variables): of two items it is their difference that counts.
+
+    Scores are relative to their mean, so that other errors have a correlation of -1 / (n - 1) where
+    all items are compared alike; the variance of a difference is n / (n - 1) times the sum of both.
     """
     n = len(scores)
     # An item without an error may have any rank.
@@ -84,7 +87,8 @@ def rank_intervals(
         above = n - np.searchsorted(np.sort(low), high, side="right")
         below = np.searchsorted(np.sort(high), low, side="left")
     else:
-        own = errors_of_items(errors, shared)
+        known = int(np.isfinite(errors).sum())
+        own = errors_of_items(errors, shared) * (known / max(known - 1, 1)) ** 0.5
         common = np.zeros((n, 0)) if shared is None else shared
         above, below = _count_certain(scores, own, common, cut)
     return np.column_stack([above + 1, n - below]).astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any
 
 import narwhals as nw
@@ -202,8 +203,9 @@ def judgments_from_frames(
         known = sorted(names)
     else:
         known = item_names(columns_of(items, "items", [item])[item], item)
-    place = {name: position for position, name in enumerate(known)}
-    position = np.array([place.get(name, -1) for name in names], dtype=np.int32)[codes]
+    place = dict(zip(known, range(len(known)), strict=True))
+    found = np.fromiter(map(place.get, names, repeat(-1)), np.int32, len(names))
+    position = found[codes]
     for name, half in ((better, slice(0, n)), (worse, slice(n, None))):
         missing = position[half] < 0
         if missing.any():
@@ -361,6 +363,8 @@ def _column(values: Any, name: str, n: int) -> Any:
 def _read_ties(ties: Any, n: int) -> NDArray[np.bool_] | None:
     if ties is None:
         return None
+    if isinstance(ties, np.ndarray) and ties.dtype == np.bool_ and ties.shape == (n,):
+        return ties
     codes, words = _code_words(ties, "ties", n)
     known = [word in TRUE_WORDS for word in words]
     strange = [word for word in words if word not in (*TRUE_WORDS, *FALSE_WORDS)]

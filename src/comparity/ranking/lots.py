@@ -25,7 +25,8 @@ If evaluator z does not lean, the numbers are worth :math:`\gamma_z / g_z`, and 
 .. math:: \lambda_k = \gamma_k - g_k \, \gamma_z / g_z
 
 logits. With the curvature H, the slopes :math:`u_c` of clusters and the curvature P of the priors,
-all errors are those of the sandwich :math:`H^{-1} (\sum_c u_c u_c^T + P) H^{-1}`.
+all errors are those of the sandwich :math:`H^{-1} (\sum_c u_c u_c^T + P) H^{-1}`; slopes are
+divided by one minus the share of comparisons of their cluster, as leaving it out would.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
 from comparity.ranking.likelihood.lot_likelihood import LotLikelihood, Lots
 
@@ -47,6 +49,8 @@ MOST_STEPS, MOST_CURVATURES, STEPS_EACH, HALVINGS = 40, 8, 8, 10
 """Steps on the way, curvatures worked out and steps by each of them, and halvings of a step."""
 GAIN_TOO_LARGE = 10.0
 """Gain of a step beyond which it tells nothing of the curvature at the maximum."""
+TOO_SMALL = 1e-6
+"""Part of a direction that tells of no sign."""
 LONGEST_STEP = 1.0
 """Step of any parameter at most."""
 DIFFERENCE_STEP = 0.05
@@ -112,10 +116,24 @@ class LotFit:
         return leans, errors
 
 
-def fit_lots(data: Lots, n_evaluators: int) -> LotFit:
-    """Maximise the likelihood with scores and SDs of lots integrated out."""
+def fit_lots(data: Lots, n_evaluators: int, *, first_leads: bool = False) -> LotFit:
+    """Maximise the likelihood with scores and SDs of lots integrated out.
+
+    Whoever decides against the others may be taken for somebody with strong opinions: the
+    likelihood then has a second peak. So the search also begins with a negative sharpness of those,
+    and the higher peak counts. They are those who are against most others, or, if `first_leads`,
+    against the first evaluator.
+    """
     likelihood = LotLikelihood(data, n_evaluators)
     point, bend, converged = _search(likelihood)
+    against = find_opposed(data, n_evaluators, first_leads=first_leads)
+    if against.any():
+        height = likelihood.posterior(point)[0]
+        own = likelihood.start[: likelihood.n_own].reshape(n_evaluators, -1)
+        own[against, 0] *= -1
+        other = _search(likelihood)
+        if likelihood.posterior(other[0])[0] > height + ROUNDED_LOSS:
+            point, bend, converged = other
     value, slopes = likelihood.evaluate(point)
     own, _, tastes, spread = likelihood.split(point)
     covariance = _sandwich(likelihood, slopes, bend)[: likelihood.n_own, : likelihood.n_own]
@@ -129,6 +147,25 @@ def fit_lots(data: Lots, n_evaluators: int) -> LotFit:
         log_likelihood=value,
         converged=converged,
     )
+
+
+def find_opposed(data: Lots, n_evaluators: int, *, first_leads: bool) -> NDArray[np.bool_]:
+    """Return who mostly decides against most others, or the first, directly or by way of others.
+
+    By the signs of the main direction in which votes for pairs of items agree.
+    """
+    low, high = (data.pairs + data.items[data.lot[data.bounds[:-1]]][:, None]).T
+    _, pair = np.unique(low * data.items[-1] + high, return_inverse=True)
+    pair = np.repeat(pair, np.diff(data.bounds))
+    votes = np.where(data.tied, 0.0, data.sign)
+    sums = coo_array((votes, (data.evaluator, pair)), shape=(n_evaluators, pair.max() + 1)).tocsr()
+    together = (sums @ sums.T).toarray()
+    np.fill_diagonal(together, 0.0)
+    direction = np.linalg.eigh(together)[1][:, -1]
+    signs = np.where(np.abs(direction) < TOO_SMALL, 0.0, np.sign(direction))
+    most = 0.0 if first_leads else signs.sum()
+    found: NDArray[np.bool_] = signs * (most or signs[0] or 1.0) < 0
+    return found
 
 
 class Climb:
@@ -213,9 +250,13 @@ def _sandwich(likelihood: LotLikelihood, slopes: Floats, bend: Floats) -> Floats
     by_lot = np.zeros(len(slopes), np.int64)
     by_lot[data.lot] = data.cluster
     clusters, code = np.unique(by_lot, return_inverse=True)
-    summed = np.zeros((len(clusters), slopes.shape[1]))
+    n = len(clusters)
+    summed = np.zeros((n, slopes.shape[1]))
     np.add.at(summed, code, slopes)
-    meat = summed.T @ summed * len(clusters) / max(len(clusters) - 1, 1)
+    # Leaving a cluster out moves the fit by more, the more comparisons it has.
+    share = np.bincount(np.searchsorted(clusters, data.cluster), minlength=n) / len(data.cluster)
+    summed /= np.maximum(1 - share, 1 / n)[:, None]
+    meat = summed.T @ summed * (n - 1) / n if n > 1 else summed.T @ summed
     inverse = np.linalg.inv(bend)
     found: Floats = inverse @ (meat + np.diag(likelihood.precision)) @ inverse
     return found

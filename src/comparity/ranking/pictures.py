@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,15 @@ from comparity.reports.audits import MOST_TESTS
 from comparity.reports.charts import (
     MOST_ROWS,
     Axis,
+    Curve,
+    CurveChart,
     Mark,
     Row,
     RowChart,
     Tick,
     axis_around,
     axis_between,
+    round_edges,
     shorten_label,
 )
 from comparity.reports.plots import (
@@ -40,6 +44,7 @@ from comparity.results.result import missing_as_none
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from comparity.ranking.fair_topk import FairTopK
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -212,35 +217,16 @@ def rank_chart(ranking: Rows) -> RowChart:
 
 
 def plot_ranking(ranking: Ranking, ax: Axes | None = None) -> Axes:
-    """Draw a ranking: its evaluators' biases where it has them, its scores otherwise."""
+    """Draw the biases of evaluators in order, a caterpillar, or scores where there are none."""
     if isinstance(ranking, BiasedRanking):
-        return plot_biases(ranking, ax)
+        return draw(_caterpillar(ranking), ax)
     return plot_scores(RankedPanel(ranking=ranking), ax=ax)
 
 
-def plot_biases(
-    ranking: BiasedRanking, ax: Axes | None = None, *, contrast: int | None = None
-) -> Axes:
-    """Draw each evaluator's bias with its interval, in order: a caterpillar.
-
-    Parameters
-    ----------
-    ranking : BiasedRanking
-        The fit.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a figure of its own by default.
-    contrast : int, optional
-        Which contrast; by default all of them, or the first where there are too many to name.
-    """
-    return draw(_caterpillar(ranking, contrast), ax)
-
-
-def _caterpillar(ranking: BiasedRanking, contrast: int | None) -> RowChart:
+def _caterpillar(ranking: BiasedRanking) -> RowChart:
     """Describe all biases; of many evaluators, who have no names, only those with data."""
     names = [str(one) for one in ranking.contrasts]
-    if contrast is not None:
-        names = [names[contrast]]
-    elif ranking.bias.size > NAMED:
+    if ranking.bias.size > NAMED:
         names = names[:1]
     rows = [row for row in missing_as_none(ranking.bias_rows()) if row["contrast"] in names]
     rows.sort(key=lambda row: (names.index(row["contrast"]), _bias(row)))
@@ -379,17 +365,28 @@ def _row(ends: tuple[float, float], kinds: Sequence[str]) -> Row:
     )
 
 
-def round_edges(values: Sequence[float]) -> list[float]:
-    """Return the ends of about ten ranges of one round width that hold all values.
-
-    Examples
-    --------
-    >>> round_edges([-0.95, 0.0, 1.4])
-    [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5]
-    """
-    low, high = min(values), max(values)
-    rough = max(high - low, 1e-9) / 10
-    unit = 10.0 ** math.floor(math.log10(rough))
-    width = next(unit * step for step in (1, 2, 5, 10) if unit * step >= rough)
-    first, last = math.floor(low / width), math.floor(high / width) + 1
-    return [round(width * place, 9) for place in range(first, last + 1)]
+def places_chart(result: FairTopK) -> CurveChart:
+    """Describe how many protected items the first places hold, and how many they must."""
+    places, held = range(1, result.k + 1), result.protected.cumsum().tolist()
+    most = max(*held, *result.table, result.p * result.k)
+    curves = [
+        Curve(label="held", points=list(zip(places, held, strict=True)), style="steps"),
+        Curve(label="needed", points=list(zip(places, result.table, strict=True)), style="steps"),
+        Curve(
+            label=f"a share of {result.p:g}",
+            points=[(place, result.p * place) for place in places],
+            style="guide",
+        ),
+    ]
+    if result.failed_at is not None:
+        told = f"scores alone fail at place {count(result.failed_at)}"
+        ends = [(result.failed_at, 0.0), (result.failed_at, most)]
+        curves.append(Curve(label=told, points=ends))
+    across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
+    up = axis_between(f"items of {result.group!r} among the first", [0.0, most], from_zero=True)
+    return CurveChart(
+        title=result.headline,
+        axis=axis_between(across, places),
+        up=replace(up, ticks=tuple(tick for tick in up.ticks if tick.at == round(tick.at))),
+        curves=tuple(curves),
+    )

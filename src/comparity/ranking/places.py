@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from comparity.errors.spelling import visible
-from comparity.pairwise.audit import pairwise_parity
+from comparity.pairwise.parity import pairwise_parity
 from comparity.ranking.exposure import GroupExposure, exposure
 from comparity.ranking.fair_topk import FairTopK, fair_topk
 from comparity.ranking.options import PlacesForm, PlacesOptions
 from comparity.ranking.result import Ranking
-from comparity.reports.charts import Curve, CurveChart, axis_between
-from comparity.reports.sections import Grid, Section, count, interval, rate, several
+from comparity.reports.sections import Grid, Section, count, interval, rate
 from comparity.results.audit import Audit
 from comparity.results.result import Result
 from comparity.tables.columns import labelled_columns
@@ -181,30 +180,3 @@ def places_file(path: str | Path, **choices: Any) -> GroupPlaces:
         **asked,
     )
     return found
-
-
-def places_chart(result: FairTopK) -> CurveChart:
-    """Describe how many protected items the first places hold, and how many they must."""
-    places, held = range(1, result.k + 1), result.protected.cumsum().tolist()
-    most = max(*held, *result.table, result.p * result.k)
-    curves = [
-        Curve(label="held", points=list(zip(places, held, strict=True)), style="steps"),
-        Curve(label="needed", points=list(zip(places, result.table, strict=True)), style="steps"),
-        Curve(
-            label=f"a share of {result.p:g}",
-            points=[(place, result.p * place) for place in places],
-            style="guide",
-        ),
-    ]
-    if result.failed_at is not None:
-        told = f"scores alone fail at place {count(result.failed_at)}"
-        ends = [(result.failed_at, 0.0), (result.failed_at, most)]
-        curves.append(Curve(label=told, points=ends))
-    across = f"place, of {count(result.k)}; chosen from {several(result.n_items, 'item')}"
-    up = axis_between(f"items of {result.group!r} among the first", [0.0, most], from_zero=True)
-    return CurveChart(
-        title=result.headline,
-        axis=axis_between(across, places),
-        up=replace(up, ticks=tuple(tick for tick in up.ticks if tick.at == round(tick.at))),
-        curves=tuple(curves),
-    )

@@ -192,7 +192,8 @@ class Ranking(Result):
         """Return the same column by column."""
         order = self.ranking
         low, high = self.rank_intervals()[order].T
-        names = [*map(_name, self.items[order].tolist())]
+        named = self.items[order].tolist()
+        names = [one.item() if isinstance(one, np.generic) else one for one in named]
         known = {"rank": np.arange(1, len(order) + 1), "item": names, "position": order}
         known |= {"score": self.scores[order], "standard_error": self.standard_errors[order]}
         return Columns(len(order), {**known, "rank_low": low, "rank_high": high})

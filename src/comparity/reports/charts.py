@@ -313,6 +313,22 @@ def round_numbers(low: float, high: float) -> Sequence[float]:
     return [round(step * number, 10) for number in range(first, last + 1)]
 
 
+def round_edges(values: Sequence[float]) -> list[float]:
+    """Return the ends of about ten ranges of one round width that hold all values.
+
+    Examples
+    --------
+    >>> round_edges([-0.95, 0.0, 1.4])
+    [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5]
+    """
+    low, high = min(values), max(values)
+    rough = max(high - low, 1e-9) / 10
+    unit = 10.0 ** math.floor(math.log10(rough))
+    width = next(unit * step for step in (1, 2, 5, 10) if unit * step >= rough)
+    first, last = math.floor(low / width), math.floor(high / width) + 1
+    return [round(width * place, 9) for place in range(first, last + 1)]
+
+
 def shorten_label(text: str) -> str:
     """Return a text that fits beside a picture."""
     return text if len(text) <= LABEL_LETTERS else f"{text[: LABEL_LETTERS - 1]}…"

@@ -26,6 +26,8 @@ LARGEST_LOGO = 2**20
 NOT_STATED = "not stated"
 # Digits of a hash that are shown; all are in the JSON and in the details of the page.
 HASH_DIGITS = 12
+# Of more files than this the first are named; the provenance lists all.
+MOST_FILES = 6
 
 # What a column is for, by its key in the provenance.
 COLUMNS = {
@@ -145,7 +147,10 @@ def data_facts(content: Mapping[str, Any]) -> dict[str, str]:
     data = mapping_of(provenance.get("data")) or provenance
     columns = {**data, **mapping_of(data.get("columns"))}
     facts = {"question": _question_of(content.get("notion") or content.get("kind"))}
-    facts["files"] = "; ".join(_files(data.get("files")))
+    files = [*_files(data.get("files"))]
+    more = len(files) - MOST_FILES
+    told = [*files[:MOST_FILES], *([f"{count(more)} more, listed below"] if more > 0 else [])]
+    facts["files"] = "; ".join(told)
     words = {**COLUMNS, **(MAKERS if "differential" in str(content.get("notion")) else {})}
     if "first" not in words:
         columns["pair"] = [columns[key] for key in ("first", "second") if key in columns]

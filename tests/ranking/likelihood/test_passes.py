@@ -192,6 +192,19 @@ def test_moving_along_flat_directions_leaves_every_margin() -> None:
     assert before == pytest.approx(after, abs=1e-12)
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(-9, 9)), max_size=20))
+def test_numbers_of_comparisons_are_weighed_and_added_by_evaluator(
+    judged: list[tuple[int, float]],
+) -> None:
+    evaluator = np.array(sorted(k for k, _ in judged), dtype=np.int32)
+    values, factor = np.array([value for _, value in judged]), np.array([0.5, 1.0, -2.0, 3.0])
+    weighed = _kernels.times_of_evaluator(values, factor, evaluator)
+    assert weighed.tolist() == plain.times_of_evaluator(values, factor, evaluator)
+    sums = np.zeros(4)
+    _kernels.sum_by_evaluator(evaluator, values, sums)
+    assert sums == pytest.approx(plain.sum_by_evaluator(evaluator, values, 4), abs=1e-12)
+
+
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("variance", [0.2, 1.0, 1.1, 2.0])
 def test_mean_pulls_are_means_of_the_slope_in_log_sharpness(ties: bool, variance: float) -> None:

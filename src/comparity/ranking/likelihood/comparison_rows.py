@@ -22,7 +22,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from comparity.counts.kernels.compilation import njit
-from comparity.counts.kernels.sorting import sort_by_code
+from comparity.counts.kernels.sorting import positions_of, sort_by_code
 from comparity.ranking.judgments import Judgments
 
 Ints = NDArray[np.int32]
@@ -150,7 +150,7 @@ def rows_of(
     cluster = next((one.codes for one in judgments.clusters.values()), None)
     many = len(better) >= SORTED
     if many or (np.diff(evaluator) < 0).any():
-        order = np.arange(len(better))
+        order = positions_of(len(better))
         if many:
             order = sort_by_code(order, better, judgments.n_items)
         if judgments.n_evaluators > 1:

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from comparity.counts.kernels.compilation import njit
-from comparity.counts.kernels.sorting import sort_by_code
+from comparity.counts.kernels.sorting import positions_of, sort_by_code
 from comparity.ranking.likelihood.comparison_rows import ComparisonRows
 from comparity.ranking.likelihood.exact import Solving
 from comparity.ranking.likelihood.objective import Penalised
@@ -144,7 +144,7 @@ def _products_of_pairs(
 ) -> Floats:
     """Add up the same where cells are pairs of items."""
     low = np.minimum(rows.better, rows.worse)
-    order = sort_by_code(np.arange(len(low)), low, rows.n_items)
+    order = sort_by_code(positions_of(len(low)), low, rows.n_items)
     totals, sums = np.zeros(6), np.zeros((rows.n_items, 4))
     again, products = np.empty((len(low) // 2, 2), np.int64), np.empty(len(low) // 2)
     columns = (rows.better, rows.worse, order, slope, weight)
@@ -243,11 +243,14 @@ def _add_products(  # type: ignore[no-untyped-def]
                 if sums[item, 2] <= most[item]:
                     both = (sums[item, 2] * sums[item, 2] - sums[item, 3]) / 2
                     totals[0] += (sums[item, 0] * sums[item, 0] - sums[item, 1]) / 2
-                    totals[1] += both * between[item]
-                    totals[2] += both
                     totals[3] += sums[item, 2] * sums[item, 2]
                     totals[4] += sums[item, 2]
-                    totals[5] += both * (1 - left.linear[item] * sums[item, 2] + left.whole[item])
+                    # Most items come once in a million comparisons of all, and have no products.
+                    if both != 0.0:
+                        own = 1 - left.linear[item] * sums[item, 2] + left.whole[item]
+                        totals[1] += both * between[item]
+                        totals[2] += both
+                        totals[5] += both * own
                 # An item that comes again adds nothing.
                 for column in range(4):
                     sums[item, column] = 0.0

@@ -93,9 +93,9 @@ def errors_of(objective: Penalised, move: Move, known: NDArray[np.bool_]) -> Err
         solved = Inverse(objective) if small else solve_banded(objective) or few_items(objective)
         if solved is not None:
             return _add_what_is_shared(objective, solved, move, known)
-    if objective.data.rows.cluster is not None:
-        raise too_many_for_clusters(objective)
-    found = _errors_by_passes(objective, move, known)
+        if objective.data.rows.cluster is not None:
+            raise too_many_for_clusters(objective)
+        found = _errors_by_passes(objective, move, known)
     fit = dispersion_of(objective)
     return _multiply_errors(replace(found, fit=fit), fit.factor if fit.rejects else 1.0)
 

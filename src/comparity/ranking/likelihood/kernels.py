@@ -36,6 +36,28 @@ def margins(better, worse, evaluator, contrast, scores, bias):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
+def times_of_evaluator(values, factor, evaluator):  # type: ignore[no-untyped-def]
+    """Return a number of each comparison times the factor of who judged it."""
+    out = np.empty(len(values))
+    for p in range(len(values)):
+        out[p] = values[p] * factor[evaluator[p]]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def sum_by_evaluator(evaluator, values, sums):  # type: ignore[no-untyped-def]
+    """Add up the values of each evaluator, whose comparisons come in one run."""
+    start = 0
+    while start < len(values):
+        k, total, end = evaluator[start], 0.0, start
+        while end < len(values) and evaluator[end] == k:
+            total += values[end]
+            end += 1
+        sums[k] += total
+        start = end
+
+
+@njit(cache=True, nogil=True)
 def add_gradient(  # type: ignore[no-untyped-def]
     better, worse, evaluator, contrast, slope, curvature, score_sums, bias_gradient, bias_blocks
 ):

@@ -35,6 +35,7 @@ from comparity.ranking.likelihood.kernels import (
     margins,
     mean_pulls,
     mean_slopes,
+    times_of_evaluator,
     weighted_product,
 )
 
@@ -76,9 +77,12 @@ class Evaluation(NamedTuple):
 
 
 def logistic(margin: Floats) -> tuple[float, Floats, Floats]:
-    """Return loss, slope and curvature of the logistic model, comparison by comparison."""
-    slope, curvature = np.empty_like(margin), np.empty_like(margin)
-    return logistic_slopes(margin, slope, curvature), slope, curvature
+    """Return loss, slope and curvature of the logistic model, comparison by comparison.
+
+    Slopes take the place of margins: of ten million comparisons fresh memory would take longer.
+    """
+    curvature = np.empty_like(margin)
+    return logistic_slopes(margin, margin, curvature), margin, curvature
 
 
 class Davidson(NamedTuple):
@@ -262,7 +266,8 @@ class Pass:
         """Multiply one number of each comparison with the sharpness of who judged it."""
         if self.sharpness is None:
             return values
-        return np.asarray(values * self.sharpness[self.rows.evaluator[part]], dtype=np.float64)
+        found: Floats = times_of_evaluator(values, self.sharpness, self.rows.evaluator[part])
+        return found
 
     def _margin(self, scores: Floats, bias: Floats, extra: Floats, part: slice = ALL) -> Floats:
         margin = self.sharpen(margins(*self.rows.columns(part), scores, bias), part)

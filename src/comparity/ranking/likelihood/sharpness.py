@@ -36,6 +36,7 @@ from comparity.counts.kernels.compilation import njit
 from comparity.counts.pairs import ROUNDING
 from comparity.ranking.likelihood.evidence import CHUNK, lead_variances
 from comparity.ranking.likelihood.exact import Solving
+from comparity.ranking.likelihood.kernels import sum_by_evaluator, times_of_evaluator
 from comparity.ranking.likelihood.lapses import general_pass
 from comparity.ranking.likelihood.objective import Penalised
 from comparity.ranking.likelihood.one_pass import OnePass
@@ -113,10 +114,12 @@ class Evidence:
 
 def evidence_of(objective: Penalised, point: Floats, covariances: Solving | OnePass) -> Evidence:
     """Return what comparisons tell about log sharpness at the point evaluated last."""
-    slope, whole, leads = _sum_pulls(objective, point, covariances)
     if isinstance(covariances, OnePass):
+        slope, whole = _sum_pulls(objective, point, covariances)
         share = whole / whole.sum()
         return Evidence(slope=slope, information=np.maximum(whole * (1 - share), 1e-9))
+    leads = np.empty(len(objective.data.rows.better))
+    slope, whole = _sum_pulls(objective, point, covariances, leads)
     border = border_of(objective, leads)
     drawn = covariances.solve(border)
     return Evidence(slope=slope, information=np.diag(whole) - border.T @ drawn)
@@ -194,22 +197,27 @@ def best_sd(free: Floats, variances: Floats) -> float:
 
 
 def _sum_pulls(
-    objective: Penalised, point: Floats, covariances: Solving | OnePass
-) -> tuple[Floats, Floats, Floats]:
-    """Return slope and mean curvature in log sharpness of each evaluator, and all leads."""
+    objective: Penalised,
+    point: Floats,
+    covariances: Solving | OnePass,
+    leads: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """Return slope and mean curvature in log sharpness of each evaluator, and fill in all leads."""
     data, rows = objective.data, objective.data.rows
     parts, m = objective.split(point), rows.n_evaluators
-    spread, leads = lead_variances(objective, covariances), np.empty(len(rows.better))
+    spread = lead_variances(objective, covariances)
     slope, whole = np.zeros(m), np.zeros(m)
     square = np.ones(m) if data.sharpness is None else data.sharpness**2
     for start in range(0, len(rows.better), CHUNK):
         part = slice(start, start + CHUNK)
         who = rows.evaluator[part]
-        own = np.maximum(square[who] * spread(part), 0.0)
-        pull, weight, leads[part] = data.pull_of_sharpness(part, own, *parts)
-        slope -= np.bincount(who, pull, m)
-        whole += np.bincount(who, weight, m)
-    return slope, whole, leads
+        own = np.maximum(times_of_evaluator(spread(part), square, who), 0.0)
+        pull, weight, lead = data.pull_of_sharpness(part, own, *parts)
+        sum_by_evaluator(who, pull, slope)
+        sum_by_evaluator(who, weight, whole)
+        if leads is not None:
+            leads[part] = lead
+    return -slope, whole
 
 
 def with_log_sharpness(objective: Penalised, point: Floats, sd: float) -> Penalised:
@@ -228,7 +236,11 @@ def with_log_sharpness(objective: Penalised, point: Floats, sd: float) -> Penali
     """
     data, penalty = objective.data, objective.penalty
     scores, bias, extra = objective.split(point)
-    contrast = np.column_stack([data.rows.contrast, data.leads(scores, bias)])
+    contrast = np.empty((len(data.rows.better), bias.shape[1] + 1))
+    contrast[:, :-1] = data.rows.contrast
+    for start in range(0, len(contrast), CHUNK):
+        part = slice(start, start + CHUNK)
+        contrast[part, -1] = data.leads(scores, bias, part)
     wider = general_pass(replace(data.rows, contrast=contrast, own_seats=False))
     wider.sharpness = data.sharpness
     precision = np.zeros((contrast.shape[1], contrast.shape[1]))
