@@ -26,7 +26,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 # Tests start hundreds of processes: without bytecode, each compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo collect-demo lint quick check test test-all test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
+.PHONY: help demo collect-demo lint quick check test test-all test-delta test-oldest test-python fuzz validity mutants bench docs docs-output constraints clean
 
 help:
 	@echo "make demo         simulate a hiring panel, plan, audit, retrain, write demo/report.html"
@@ -34,6 +34,7 @@ help:
 	@echo "make check        ruff, mypy, quick tests: what one runs all day"
 	@echo "make test         all tests but the slow ones, and doctests"
 	@echo "make test-all     all tests, the slow ones too"
+	@echo "make test-delta   every command on Delta tables, over Spark Connect"
 	@echo "make test-oldest  quick tests and a small demo with the oldest versions pyproject.toml allows"
 	@echo "make test-python VERSION=3.12    quick tests with another Python, where it is found"
 	@echo "make mutants      change the code and see whether a test notices"
@@ -69,8 +70,13 @@ check: .venv/test.stamp
 test: .venv/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-all: .venv/test.stamp
+test-all: .venv/test.stamp .venv-delta/test.stamp
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --hypothesis-profile=explore
+	@$(MAKE) --no-print-directory test-delta
+
+# Sail reads Delta without Java. It is a server of its own, and knows clients of some versions only.
+test-delta: .venv-delta/test.stamp
+	@.venv-delta/bin/python -m pytest -q -m slow -k delta tests/cli/test_spark_connect.py
 
 # Old packages warn of what their younger neighbours will remove, which is no concern of ours.
 test-oldest: .venv-oldest/test.stamp
@@ -164,6 +170,13 @@ clean:
 	@$(BIN)/python -m tests.oldest > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 		-c .venv-oldest/constraints.txt -e ".[test]" latex2mathml
+	@touch $@
+
+.venv-delta/test.stamp: $(REQUIREMENTS) | .venv/bin/python
+	@echo "installing comparity, a client of Spark Connect and a server that reads Delta"
+	@$(BIN)/python -m venv --clear .venv-delta
+	@.venv-delta/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[pandas,pyarrow]" hypothesis pytest "pyspark-client>=4.1,<4.2" "pysail>=0.7" "deltalake>=1.6"
 	@touch $@
 
 .venv-$(VERSION)/test.stamp: $(REQUIREMENTS)

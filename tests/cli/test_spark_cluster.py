@@ -25,6 +25,7 @@ import pytest
 
 from comparity.counts import difference_sums, judged_rows, label_parts
 from comparity.pairwise import audit as pairwise_audit
+from comparity.pairwise import parity
 from comparity.tables.memory import MemoryLimits
 from tests.cli.conftest import Run
 
@@ -168,19 +169,19 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("tables"), 4000)
 
 
-def assert_alike(found: Any, expected: Any, where: str = "") -> None:
+def assert_alike(found: Any, expected: Any, where: str = "", *, absolute: float = 1e-12) -> None:
     """Counts and words are equal, other numbers to nine decimals."""
     if isinstance(expected, dict):
         assert [*found] == [*expected], where
         for key, value in expected.items():
             if key not in {"provenance", "files"}:
-                assert_alike(found[key], value, f"{where}.{key}")
+                assert_alike(found[key], value, f"{where}.{key}", absolute=absolute)
     elif isinstance(expected, list):
         assert len(found) == len(expected), where
         for place, (one, other) in enumerate(zip(found, expected, strict=True)):
-            assert_alike(one, other, f"{where}[{place}]")
+            assert_alike(one, other, f"{where}[{place}]", absolute=absolute)
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), where
+        assert found == pytest.approx(expected, rel=1e-9, abs=absolute), where
     else:
         assert found == expected, where
 
@@ -233,6 +234,7 @@ def _tables_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many."""
     monkeypatch.setattr(judged_rows, "MOST_COLLECTED", 100)
     monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 100)
+    monkeypatch.setattr(parity, "MOST_COLLECTED", 100)
     monkeypatch.setattr(difference_sums, "MOST_DISTINCT", 100)
     monkeypatch.setattr(label_parts, "MOST_ROWS", 1000)
     monkeypatch.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=400 * 1000))

@@ -1,12 +1,13 @@
 """Limits of memory: sizes as people write them, and a folder that is gone afterwards."""
 
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 import pytest
 
 from comparity.errors import FileAccessError, OptionError, UnreadableFileError
-from comparity.pairwise.audit import audit_parity_frame
+from comparity.pairwise.parity import audit_parity_frame
 from comparity.separation.audit import audit_frame
 from comparity.tables import memory
 from comparity.tables.file_parts import find_parts, join_parts
@@ -63,6 +64,22 @@ def test_too_little_memory_and_a_folder_that_is_not_there_are_refused(tmp_path: 
         limit_memory("2GB", tmp_path / "none"),
     ):
         pass
+
+
+def test_freed_memory_is_kept_where_the_c_library_can_and_nothing_fails_where_it_cannot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Library:
+        asked: ClassVar[list[tuple[int, int]]] = []
+
+        def mallopt(self, option: int, size: int) -> None:
+            self.asked.append((option, size))
+
+    for library in (Library(), object()):
+        monkeypatch.setattr("ctypes.CDLL", lambda _, found=library: found)
+        memory.keep_freed_memory()
+    # Numbers of M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in malloc.h of the GNU C library.
+    assert Library.asked == [(-1, 2**31 - 1), (-3, 2**31 - 1)]
 
 
 def test_rows_fit_as_long_as_their_bytes_do() -> None:
@@ -158,4 +175,4 @@ def test_questions_about_single_rows_are_refused_where_these_do_not_fit(
     with pytest.raises(OptionError, match="900 rows do not fit into memory"):
         audit_frame(rows, **columns, cluster=("who",))
     with pytest.raises(OptionError, match="900 rows do not fit into memory"):
-        audit_parity_frame(rows, score="s", sensitive="g")
+        audit_parity_frame(rows, score="s", sensitive="s", continuous=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from comparity.counts import engine_pairs, label_parts
+from comparity.counts import engine_pairs, label_parts, labelled_rows
 from comparity.counts.decision_rows import count_decisions
 from comparity.counts.decision_sets import decision_table
 from comparity.counts.judged_rows import count_comparisons
@@ -22,13 +22,15 @@ from comparity.errors import (
     NoSparkError,
     OptionError,
     SparkFormatError,
+    SparkJobError,
     SparkUnreachableError,
     UnknownItemError,
     UnreadableFileError,
 )
 from comparity.pairwise import audit as pairwise_audit
-from comparity.pairwise import query_items
+from comparity.pairwise import parity, query_items
 from comparity.pairwise.audit import audit_frame as audit_pairs
+from comparity.pairwise.parity import audit_parity_frame
 from comparity.ranking.judgments import judgments_from_frames
 from comparity.tables.frames import collect_columns
 from comparity.tables.memory import MemoryLimits
@@ -140,12 +142,19 @@ def all_pairs_are_counted_from_bins(spark: Any, monkeypatch: pytest.MonkeyPatch)
         assert abs(found.matrix - exact.matrix).max() <= found.bound
     found = audit_pairs(spark.createDataFrame(rows, names), **choices, query="q")
     assert (found.matrix == audit_pairs(known, **choices, query="q").matrix).all()
+    asked = {"score": choices["score"], "sensitive": choices["sensitive"]}
+    monkeypatch.setattr(parity, "MOST_COLLECTED", 0)
+    kept = audit_parity_frame(spark.createDataFrame(rows, names), **asked, tolerance=0)
+    assert [one.gap for one in kept.tests] == [
+        pytest.approx(one.gap, abs=1e-12) for one in audit_parity_frame(known, **asked).tests
+    ]
 
 
 def labels_are_divided_into_ranges(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairwise_audit, "MOST_COLLECTED", 0)
     monkeypatch.setattr(pairwise_audit, "current_limits", lambda: MemoryLimits(memory=400 * 20))
-    for name, value in (("MOST_LEVELS", 4), ("MOST_BINS", 8), ("FEWEST_BINS", 8)):
+    monkeypatch.setattr(labelled_rows, "MOST_LEVELS", 4)
+    for name, value in (("MOST_BINS", 8), ("FEWEST_BINS", 8)):
         monkeypatch.setattr(engine_pairs, name, value)
     for name, value in (("MOST_ROWS", 20), ("MOST_BINS", 8)):
         monkeypatch.setattr(label_parts, name, value)
@@ -158,6 +167,11 @@ def labels_are_divided_into_ranges(spark: Any, monkeypatch: pytest.MonkeyPatch) 
     assert found.bound <= 0.05
     assert abs(found.matrix - exact.matrix).max() <= found.bound + 1e-12
     assert (found.n_pairs == exact.n_pairs).all()
+    # Standardised are the same items on every engine.
+    duckdb = audit_pairs(ENGINES["duckdb"](columns(rows, "y f g")), **choices, tolerance=0.05)
+    assert (found.n_sampled, duckdb.n_sampled) == (20, 20)
+    assert found.standardised.rates == duckdb.standardised.rates
+    assert str(found.standardised.tests) == str(duckdb.standardised.tests)
 
 
 def judgments_are_those_of_polars(spark: Any) -> None:
@@ -190,6 +204,8 @@ def files_are_read_by_spark_as_they_are_written(folder: Path) -> None:
                 collect_columns(SparkTable(place).read())
         with pytest.raises(UnreadableFileError, match=r"odd\.csv"):
             collect_columns(SparkTable(str(folder / "odd.csv")).read())
+    with pytest.raises(SparkJobError, match="too late"), spark_session("local[1]") as session:
+        session.sql("select raise_error('too late')").collect()
 
 
 def test_spark_that_is_not_there_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,8 +216,10 @@ def test_spark_that_is_not_there_is_said_to_be_missing(monkeypatch: pytest.Monke
         for master in (f"spark://{address}", f"sc://{address}"):
             with pytest.raises(SparkUnreachableError, match="refused"), spark_session(master):
                 pass
-    with pytest.raises(OptionError, match="spark://host:7077"), spark_session("http://host"):
-        pass
+    # Spark would start Java for each of them before it complains.
+    for odd in ("http://host", "host:7077", "local[0]", "local[two]", 'say "hi"', "NaN", ""):
+        with pytest.raises(OptionError, match="spark://host:7077"), spark_session(odd):
+            pass
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NoSparkError, match="Java was not found"), spark_session("local[1]"):

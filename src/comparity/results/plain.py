@@ -187,7 +187,7 @@ def as_json(plain: Any) -> bytes:
 
     def write(value: Any) -> Any:
         if isinstance(value, Columns):
-            return orjson.Fragment(f"[{','.join(_write_rows(value, to_text))}]")
+            return orjson.Fragment("".join(["[", *_write_rows(value, to_text), "]"]))
         # Orjson takes arrays that are contiguous.
         return np.asarray(value).tolist()
 
@@ -199,28 +199,48 @@ def as_json(plain: Any) -> bytes:
 
 def _write_rows(columns: Columns, to_text: Callable[[Any], str]) -> Iterable[str]:
     """Yield the JSON of some rows at a time."""
+    names, values, end = _frame_of_row(columns)
+    if not values:
+        yield ",".join([end] * columns.n_rows)
+        return
     for start in range(0, columns.n_rows, WRITTEN_AT_ONCE):
-        end = min(start + WRITTEN_AT_ONCE, columns.n_rows)
-        yield ",".join(_row_texts(columns, slice(start, end), to_text))
+        part = slice(start, min(start + WRITTEN_AT_ONCE, columns.n_rows))
+        pieces = [""] * (2 * len(values) * (part.stop - start))
+        # Names and texts stand in turns, and are joined at once: in half the time that it takes to
+        # format one row after the other.
+        for place, (name, column) in enumerate(zip(names, values, strict=True)):
+            before = end + "," + name if place == 0 else name
+            pieces[2 * place :: 2 * len(values)] = [before] * (part.stop - start)
+            pieces[2 * place + 1 :: 2 * len(values)] = _texts_of(column[part], to_text)
+        pieces[0] = "," + names[0] if start else names[0]
+        yield "".join([*pieces, end])
 
 
-def _row_texts(columns: Columns, part: slice, to_text: Callable[[Any], str]) -> Iterable[str]:
-    """Return the JSON of each row: names around the texts of its values."""
-    if not columns.values:
-        return ["{}"] * (part.stop - part.start)
-    names = (json.dumps(name).replace("%", "%%") for name in columns.values)
-    frame = "{" + ",".join(f"{name}:%s" for name in names) + "}"
-    texts = (_value_texts(column, part, to_text) for column in columns.values.values())
-    return map(frame.__mod__, zip(*texts, strict=True))
+def _frame_of_row(columns: Columns) -> tuple[list[str], list[Any], str]:
+    """Return what stands before each value of a row, the columns of the values, and the end."""
+    names: list[str] = []
+    values: list[Any] = []
+    before = "{"
+    for name, column in columns.values.items():
+        before += json.dumps(name) + ":"
+        if isinstance(column, Columns):
+            inner, further, end = _frame_of_row(column)
+            names += [before + inner[0], *inner[1:]] if inner else []
+            values += further
+            before = (end if inner else before + end) + ","
+        else:
+            names.append(before)
+            values.append(column)
+            before = ","
+    return names, values, (before[:-1] if columns.values else before) + "}"
 
 
-def _value_texts(column: Any, part: slice, to_text: Callable[[Any], str]) -> Iterable[str]:
-    if isinstance(column, Columns):
-        return _row_texts(column, part, to_text)
-    if isinstance(column, np.ndarray) and column.ndim == 1:
-        # Numbers have no commas.
-        return to_text(np.ascontiguousarray(column[part]))[1:-1].split(",")
-    return map(to_text, column[part])
+def _texts_of(column: Any, to_text: Callable[[Any], str]) -> list[str]:
+    """Return the JSON of each value of a part of a column."""
+    whole = np.ascontiguousarray(column) if isinstance(column, np.ndarray) else column
+    texts = to_text(whole)[1:-1].split(",")
+    # Numbers and most names have no commas, so that these stand between values alone.
+    return texts if len(texts) == len(column) else [*map(to_text, column)]
 
 
 def from_plain(kind: Any, content: Any) -> Any:

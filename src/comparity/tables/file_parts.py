@@ -1,4 +1,4 @@
-"""Tables that are written as several files: named one by one, or by a pattern."""
+"""Tables in files: several files that are one table, and columns that have names of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
-from comparity.errors import FileAccessError, UnsupportedFileError
+from comparity.errors import (
+    DuplicateColumnError,
+    FileAccessError,
+    UnnamedColumnError,
+    UnsupportedFileError,
+)
 
 PATTERN_SIGNS = "*?["
 IN_PARTS = (".csv", ".tsv", ".parquet")
@@ -82,3 +87,19 @@ def _ending_of(name: str) -> str:
     suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     zipped = suffixes[-1:] == [".gz"]
     return ("", *suffixes)[-2 if zipped and len(suffixes) > 1 else -1]
+
+
+def check_names(names: Sequence[str | None], file: str) -> None:
+    """Raise an error unless every column of a file has a name of its own.
+
+    DuckDB would call the second of two, and one without a name, something else. To DuckDB capital
+    letters make no difference, and blanks around a name are dropped.
+    """
+    table = repr(Path(file).name)
+    unnamed = [place for place, name in enumerate(names, start=1) if not (name or "").strip()]
+    if unnamed:
+        raise UnnamedColumnError(table, unnamed, len(names))
+    keys = [(name or "").strip().lower() for name in names]
+    if len(set(keys)) < len(keys):
+        twice = [repr(name) for name, key in zip(names, keys, strict=True) if keys.count(key) > 1]
+        raise DuplicateColumnError(table, ", ".join(twice))

@@ -29,9 +29,8 @@ from comparity.errors import (
     UnsupportedFileError,
 )
 from comparity.tables.complete import CompleteFile, Gaps
-from comparity.tables.file_parts import FileParts
+from comparity.tables.file_parts import FileParts, check_names
 from comparity.tables.frames import (
-    check_names,
     connection,
     quote_name,
     translate_duckdb,

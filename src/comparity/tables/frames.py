@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cache
@@ -23,7 +23,6 @@ from comparity.errors import (
     MixedEnginesError,
     OutOfMemoryError,
     SpillFullError,
-    UnnamedColumnError,
     UnreadableFileError,
     UnsteadyQueryError,
     UnsupportedTableError,
@@ -208,22 +207,6 @@ def _as_numpy(series: nw.Series[Any]) -> NDArray[Any]:
     values = np.empty(len(series), dtype=object)
     values[:] = [None if is_missing(value) else value for value in series.to_list()]
     return values
-
-
-def check_names(names: Sequence[str | None], file: str) -> None:
-    """Raise an error unless every column of a file has a name of its own.
-
-    DuckDB would call the second of two, and one without a name, something else. To DuckDB capital
-    letters make no difference, and blanks around a name are dropped.
-    """
-    table = repr(Path(file).name)
-    unnamed = [place for place, name in enumerate(names, start=1) if not (name or "").strip()]
-    if unnamed:
-        raise UnnamedColumnError(table, unnamed, len(names))
-    keys = [(name or "").strip().lower() for name in names]
-    if len(set(keys)) < len(keys):
-        twice = [repr(name) for name, key in zip(names, keys, strict=True) if keys.count(key) > 1]
-        raise DuplicateColumnError(table, ", ".join(twice))
 
 
 @contextmanager

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 from comparity.errors import UnreadableFileError
-from comparity.tables.frames import check_names, quote_name, quote_text
+from comparity.tables.file_parts import check_names
+from comparity.tables.frames import connection, quote_name, quote_text
 
 BLANKS = " \t\r\n"
 # What DuckDB prints as it was written: text, and whole numbers without a sign.
@@ -261,3 +264,25 @@ def _parse(text: str, name: str, number: int = 1, *, parse_float: Any = str) -> 
         # A parser that sees one line at a time takes every one for the first.
         said = str(error).replace("line 1 column", f"line {number:,} column")
         raise UnreadableFileError(repr(name), said) from error
+
+
+def parse_zstandard(documents: Iterable[bytes], largest: int) -> list[Any]:
+    """Parse JSON documents, each compressed by Zstandard, which Python knows from 3.14 on.
+
+    DuckDB reads all of them as one stream; `largest` is how many bytes the longest takes.
+    """
+    import duckdb
+
+    with tempfile.NamedTemporaryFile(suffix=".zst", delete=False) as file:
+        file.writelines(documents)
+    query = (
+        f"select json::varchar from read_json_objects({quote_text(file.name)}, compression = 'zstd'"
+        f", format = 'unstructured', maximum_object_size = {largest + 1})"
+    )
+    try:
+        found = connection().execute(query).fetchall()
+    except duckdb.Error as error:
+        raise UnreadableFileError("documents compressed by Zstandard", str(error)) from error
+    finally:
+        Path(file.name).unlink()
+    return [json.loads(text) for (text,) in found]

@@ -32,6 +32,12 @@ LEAST_MEMORY = 10**9
 OWN_SHARE = 5 * 10**8
 """Memory of the interpreter and its libraries, without the engine."""
 
+GLIBC_TRIM_THRESHOLD, GLIBC_MMAP_THRESHOLD = -1, -3
+"""The C library: how much freed memory it keeps, and from what size it maps a block by itself."""
+
+LARGEST_KEPT = 2**31 - 1
+"""The most that either can be set to, in bytes."""
+
 TIMES_TO_REMOVE = 20
 """How often a folder is removed that is not empty at once."""
 
@@ -54,6 +60,23 @@ def read_size(text: str) -> int:
     if found is None or found[2].lower() not in UNITS:
         raise OptionError("memory", text, ["a size such as 4GB or 512MiB"])
     return int(float(found[1]) * UNITS[found[2].lower()])
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep memory that arrays give back, for the arrays that follow.
+
+    By default it returns each block of more than 32 MB to the system, which clears it before the
+    next array gets it: a tenth of the core-seconds of a ranking of ten million comparisons, for a
+    fourth more memory at its peak. C libraries other than GNU's stay as they are.
+    """
+    import ctypes
+
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    for option in (GLIBC_TRIM_THRESHOLD, GLIBC_MMAP_THRESHOLD):
+        set_option(option, LARGEST_KEPT)
 
 
 def machine_memory() -> int:

@@ -32,6 +32,7 @@ from comparity.errors import (
     SpillFullError,
     UnreadableFileError,
 )
+from comparity.tables.file_parts import check_names
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -45,6 +46,9 @@ SECONDS_TO_BEGIN = 60.0
 """How long a cluster may take to give a first executor."""
 
 ADDRESS = re.compile(r"(?:spark|sc)://(\[[^\]]+\]|[^:/;,]+)(?::(\d+))?")
+WITHOUT_ADDRESS = re.compile(
+    r"local(\[([1-9]\d*|\*)(,\d+)?\])?|local-cluster\[[\d, ]+\]|yarn|k8s://.+", re.ASCII
+)
 READ_FILE = re.compile(
     r"(?:file|hdfs|s3a?|abfss?|gs)://?[^\s,;]+|/[^\s,;]+\.(?:parquet|csv|tsv)\S*"
 )
@@ -118,7 +122,9 @@ def spark_session(master: str) -> Iterator[Any]:
     session = known or _open_session(master, SparkSession.builder)
     token = _session.set(session)
     try:
-        yield session
+        # Spark reads nothing before it is asked to count, wherever that is.
+        with translate_spark():
+            yield session
     finally:
         _session.reset(token)
         if known is None:
@@ -155,8 +161,9 @@ def _check_address(master: str) -> None:
     """Refuse an address that nobody answers at, which Spark would try for minutes."""
     found = ADDRESS.match(master)
     if found is None:
-        if "://" in master and not master.startswith("k8s://"):
-            raise OptionError("spark", master, ["an address such as spark://host:7077"])
+        if not WITHOUT_ADDRESS.fullmatch(master):
+            allowed = ["an address such as spark://host:7077 or sc://host", "local[2]", "yarn"]
+            raise OptionError("spark", master, allowed)
         return
     port = found[2] or (CONNECT_PORT if master.startswith(CONNECT) else 7077)
     try:
@@ -196,8 +203,6 @@ def _read(session: Any, name: str) -> Any:
 def _read_text(session: Any, place: str, name: str, separator: str) -> Any:
     """Read text as it is written; an empty cell is missing."""
     from pyspark.sql import functions, types
-
-    from comparity.tables.frames import check_names
 
     first = session.read.text(place).head()
     header = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import narwhals as nw
@@ -20,6 +20,8 @@ from comparity.errors import ComparityError
 from comparity.tables.columns import Spans, Table, check_columns
 from comparity.tables.frames import translate_duckdb
 from comparity.tables.memory import current_limits
+
+Checked = TypeVar("Checked")
 
 
 class StoredFrame:
@@ -71,24 +73,38 @@ def parse_rows(
 ) -> tuple[nw.LazyFrame[Any], StoredFrame | None, Spans]:
     """Check columns, and return them as numbers and names.
 
+    Rows that are text are parsed once, as by `parse_once`.
+    """
+
+    def check(one: Table) -> Spans:
+        return check_columns(one, numeric=numeric, names=names)
+
+    parsed, stored, spans = parse_once(table, numeric, check)
+    columns = {name: parsed.number(name) for name in numeric}
+    columns |= {name: parsed.text(name) for name in names}
+    return parsed.frame.select(**columns), stored, spans
+
+
+def parse_once(
+    table: Table, numeric: Sequence[str], check: Callable[[Table], Checked]
+) -> tuple[Table, StoredFrame | None, Checked]:
+    """Check a table, and return it with what the check returns.
+
     Rows that are text, as those of CSV, are parsed once and stored where DuckDB may write what
     does not fit; the second value then keeps them.
     """
-    columns = {name: table.number(name) for name in numeric}
-    columns |= {name: table.text(name) for name in names}
-    rows = table.frame.select(**columns)
     is_text = all(isinstance(dtype, nw.String) for dtype in table.schema.values())
-    may_spill = rows.implementation.is_duckdb() and current_limits().folder is not None
+    may_spill = table.frame.implementation.is_duckdb() and current_limits().folder is not None
     if not (is_text and may_spill):
-        return rows, None, check_columns(table, numeric=numeric, names=names)
-    stored = StoredFrame(rows)
-    schema = dict(stored.frame.collect_schema())
-    parsed = replace(table, frame=stored.frame, schema=schema)
+        return table, None, check(table)
+    numbers = {name: table.number(name) for name in numeric}
+    stored = StoredFrame(table.frame.with_columns(**numbers))
+    parsed = replace(table, frame=stored.frame, schema=dict(stored.frame.collect_schema()))
     try:
-        return stored.frame, stored, check_columns(parsed, numeric=numeric, names=names)
+        return parsed, stored, check(parsed)
     except ComparityError:
         # What is wrong is told as it is written.
-        check_columns(table, numeric=numeric, names=names)
+        check(table)
         raise
 
 

@@ -133,8 +133,8 @@ def _distinct(values: NDArray[Any]) -> tuple[list[Any], Codes]:
     low, high = (int(values.min()), int(values.max())) if whole else (0, 0)
     if whole and high - low < max(SMALL_CODES, len(values)) and high < 2**63:
         # Codes of groups are counted, which takes a fraction of the time of a sort.
-        place = values.astype(np.int64)
-        place -= low
+        place = values.astype(np.int64, copy=False)
+        place = place - low if low else place
         used = np.bincount(place) > 0
         known = (np.flatnonzero(used) + low).astype(values.dtype)
         return known.tolist(), place if used.all() else (np.cumsum(used) - 1)[place]

@@ -13,7 +13,8 @@ import narwhals as nw
 import numpy as np
 
 from comparity.errors import MissingExtraError, UnreadableFileError
-from comparity.tables.frames import check_names, in_memory, text_of
+from comparity.tables.file_parts import check_names
+from comparity.tables.frames import in_memory, text_of
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 """Endings of workbooks."""
