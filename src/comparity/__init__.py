@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from comparity.metrics.regression import regression_metrics as regression_metrics
     from comparity.pairs.choose import choose_pairs as choose_pairs
     from comparity.pairwise.audit import pairwise_accuracy as pairwise_accuracy
-    from comparity.pairwise.audit import pairwise_parity as pairwise_parity
+    from comparity.pairwise.parity import pairwise_parity as pairwise_parity
     from comparity.planning.plan import plan_comparative as plan_comparative
     from comparity.planning.plan import plan_separation as plan_separation
     from comparity.planning.plan_ranking import plan_ranking as plan_ranking
@@ -87,7 +87,7 @@ _HOMES = {
     "log_mlflow": "comparity.reports.trackers",
     "log_wandb": "comparity.reports.trackers",
     "pairwise_accuracy": "comparity.pairwise.audit",
-    "pairwise_parity": "comparity.pairwise.audit",
+    "pairwise_parity": "comparity.pairwise.parity",
     "plan_comparative": "comparity.planning.plan",
     "plan_ranking": "comparity.planning.plan_ranking",
     "plan_separation": "comparity.planning.plan",

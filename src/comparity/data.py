@@ -108,7 +108,7 @@ class Data:
 
     def parity(self, **choices: Any) -> Audit:
         """Test statistical parity of a score, as ``comparity pairwise --parity`` does."""
-        audit: Audit = self._ask("pairwise.audit", "audit_parity_file", ParityForm, choices)
+        audit: Audit = self._ask("pairwise.parity", "audit_parity_file", ParityForm, choices)
         return audit
 
     def relative(self, **choices: Any) -> DifferentialParity:

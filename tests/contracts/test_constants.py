@@ -30,18 +30,20 @@ NOT_DECIDING = {
         counts.densities.HERMITE_TERMS counts.densities.MOST_CELLS counts.differences.STEPS
         counts.clusters.DENSE_BYTES counts.clusters.FEW_CELLS counts.clusters.MOST_KINDS
         counts.clusters.MOST_SUMMED
+        counts.drawn_items.FEW_PLACES counts.drawn_items.MOST_DRAWN
         counts.difference_sums.FINENESS counts.difference_sums.MOST_DISTINCT
         counts.difference_sums.MOST_PROFILES
         counts.engine_bins.BINS counts.engine_bins.FEW_VALUES
         counts.engine_bins.SPARE counts.engine_pairs.FEWEST_BINS counts.engine_pairs.MOST_BINS
         counts.engine_bins.ROOTS counts.engine_bins.LARGEST_TO_MULTIPLY
-        counts.engine_pairs.MOST_LEVELS counts.engine_pairs.REPEATED
-        counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.engine_pairs.PEEK
+        counts.labelled_rows.MOST_LEVELS counts.engine_pairs.REPEATED
+        counts.engine_pairs.MOST_SCORES counts.engine_pairs.MOST_WORK counts.labelled_rows.PEEK
         counts.label_parts.MOST_PARTS counts.label_parts.MOST_ROWS
         pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
         counts.engine_rows.ORDERS counts.engine_sums.EXACT_BITS counts.engine_sums.FEW_SUMS
         counts.engine_sums.MOST_AT_ONCE counts.judgments_in_memory.BYTES_PER_CELL
+        counts.judgments_in_memory.BYTES_AT_ONCE
         counts.judgments_in_memory.BYTES_PER_JUDGMENT counts.judgments_in_memory.HELD_AT_ONCE
         counts.judgments_in_memory.JUDGE counts.judgments_in_memory.JUDGE_BITS
         counts.judgments_in_memory.KIND_BITS counts.judgments_in_memory.MOST_PARTS
@@ -67,6 +69,7 @@ NOT_DECIDING = {
         planning.power_question.NO_ERROR
         inference.power._LEFT_OUT inference.power._NODES inference.power._STEPS
         inference.permutation.CHUNK inference.permuted_means.STEPS inference.requirement.AT_ONCE
+        inference.logistic.AT_ONCE
         ranking.likelihood.sandwich.AT_ONCE ranking.likelihood.sandwich.MOST_WORK
         ranking.likelihood.part_covariances.MOST_ITEMS
         ranking.likelihood.evidence.CHUNK ranking.likelihood.exact.A_SECOND
@@ -101,6 +104,7 @@ NOT_DECIDING = {
         inference.permutation.SAME_STATISTIC inference.permuted_means.FURTHEST
         inference.permuted_means.SAME_STATISTIC
         inference.clustered_means.REACH inference.pivots.NOTHING
+        inference.clustered_rates.NOTHING ranking.lots.TOO_SMALL
         inference.pivots.WIDEST
         inference.plausible_tables.NEGLIGIBLE inference.plausible_tables.LEAST_MISSING
         inference.plausible_tables.LEAST_RATE inference.power.LARGEST_SIZE

@@ -6,6 +6,7 @@ import ast
 import re
 import runpy
 from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,55 @@ def is_upward(one: Any) -> bool:
     return ORDER.index(target) > ORDER.index(source) and not allowed
 
 
+def tells_an_answer(one: Any) -> bool:
+    """Return whether an answer imports, inside a method, the module of its folder that tells it."""
+    source, target = one.source.rpartition("."), one.target.rpartition(".")
+    if (folder_of(one.source), folder_of(one.target)) == ALLOWED_UPWARD:
+        return bool(one.deferred)
+    own = target[2] in {"section", "pictures"} or target[2].endswith("_section")
+    return one.deferred and source[0] == target[0] and own
+
+
+def cycle_of(found: list[Any]) -> list[str]:
+    """Return modules that import each other in a circle, empty where there are none."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        if one.source != one.target and not tells_an_answer(one):
+            known[one.source].add(one.target)
+    try:
+        TopologicalSorter(known).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_every_folder_has_its_place_in_the_order() -> None:
     assert {one.folder for one in modules()} - {""} == set(ORDER)
 
 
 def test_folders_import_only_those_before_them_deferred_imports_included() -> None:
     assert not [one for one in imports() if is_upward(one)]
+
+
+def test_no_modules_import_each_other_in_a_circle_deferred_imports_included() -> None:
+    # A folder's name stands for no module of it; the root gathers names and is imported by nobody.
+    assert not cycle_of([one for one in imports() if folder_of(one.source)])
+
+
+@pytest.mark.parametrize(
+    ("back", "deferred", "circle"),
+    [
+        ("comparity.ranking.places", True, True),
+        ("comparity.ranking.pictures", False, True),
+        ("comparity.ranking.pictures", True, False),
+        ("comparity.relative.section", True, True),
+    ],
+)
+def test_a_circle_would_be_noticed(back: str, deferred: bool, circle: bool) -> None:
+    Import = HOUSE["Import"]
+    there = Import(back, "comparity.ranking.fair_topk", "x", False)
+    again = Import("comparity.ranking.fair_topk", back, "x", deferred)
+    assert bool(cycle_of([there, again])) is circle
 
 
 def test_the_root_is_imported_by_nobody_but_for_the_version() -> None:

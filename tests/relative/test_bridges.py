@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy.stats import ttest_ind
+from scipy.stats import norm, ttest_ind
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, Ridge
@@ -29,6 +29,7 @@ from comparity.errors import (
 )
 from comparity.relative.bridge_checks import _left_by
 from comparity.relative.bridges import audit_files, audit_frames
+from comparity.relative.diagnosis import _normal_p_value
 from comparity.results.result import VIOLATED
 
 
@@ -148,6 +149,19 @@ def test_a_model_that_learns_by_heart_is_refused_in_sample_and_not_cross_fitted(
     assert in_sample.finding == "undecided"
     assert "memorised" in in_sample.tests[0].reason
     assert biased_bridge(first, second, regressor=model, **known).diagnosis.carries
+
+
+def test_errors_on_the_training_data_are_told_of_where_others_were_to_be_had() -> None:
+    first, second, known = committees(0.0)
+    told = {
+        errors: any("the model was fitted to" in note for note in found.notes)
+        for errors in ("training", "cross-fitted")
+        for found in [biased_bridge(first, second, errors=errors, **known)]
+    }
+    assert told == {"training": True, "cross-fitted": False}
+    by_model = unbiased_bridge(first, second, **known)
+    assert by_model.errors_from == "training"
+    assert not any("the model was fitted to" in note for note in by_model.notes)
 
 
 def test_a_useless_bridge_keeps_its_numbers_and_finds_nothing() -> None:
@@ -400,6 +414,16 @@ def test_what_weights_leave_is_that_of_a_weighted_regression_with_robust_errors(
     expected = apart @ fit.cov_params()[1:, 1:] @ apart
     expected += float((share**2) @ (own - share @ own) ** 2) + others.var() / len(others)
     assert found.variance == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("gap", "variance"), [(-0.3, 0.04), (0.5, 2.0)])
+def test_the_p_value_of_what_weights_leave_is_two_sided_and_normal(
+    gap: float, variance: float
+) -> None:
+    assert _normal_p_value(gap, variance) == pytest.approx(
+        2 * norm.sf(abs(gap), scale=variance**0.5)
+    )
+    assert _normal_p_value(gap, 0.0) == 1.0
 
 
 def test_errors_that_bend_where_spreads_differ_are_refused_in_words() -> None:

@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import r2_score
 
-from comparity.relative.bridge_checks import measure_overlap
+from comparity.relative.bridge_checks import measure_overlap, measure_pull
 from comparity.relative.diagnosis import diagnose, false_alarms_of_ignored_fit
+from comparity.relative.gaps import _weights
 from comparity.relative.options import BridgeOptions
 from comparity.relative.prediction import BridgeErrors, Predictions, Shared
 from comparity.relative.result import BridgeDiagnosis
@@ -129,3 +132,56 @@ def test_small_groups_are_not_looked_at_for_overlap() -> None:
     found, _, _ = diagnosed(n=16)
     assert np.isnan([*found.separability.values()]).all()
     assert as_plain(found)["separability"] == {"0": None, "1": None}
+
+
+def test_the_pull_of_a_row_is_what_its_weight_in_the_logistic_regression_moves() -> None:
+    rng, n = np.random.default_rng(4), 60
+    first, second = rng.normal(size=(n, 2)), 0.4 + 1.2 * rng.normal(size=(50, 2))
+    errors = 0.5 * first[:, 0] + rng.normal(size=n)
+    rows, sides = np.vstack([first, second]), np.repeat([0, 1], [n, 50])
+
+    def chances_with(cases: np.ndarray) -> np.ndarray:
+        model = LogisticRegression(C=1.0, tol=1e-12, max_iter=10**5)
+        found: np.ndarray = model.fit(rows, sides, sample_weight=cases).predict_proba(rows)[:, 1]
+        return found
+
+    def estimate(cases: np.ndarray) -> float:
+        chances = chances_with(cases)[:n]
+        return float(np.average(errors, weights=chances / (1 - chances)))
+
+    chances, step = chances_with(np.ones(110)), 1e-3
+    weights = chances[:n] / (1 - chances[:n])
+    away = weights / weights.sum() * (errors - np.average(errors, weights=weights))
+    moved = np.concatenate(measure_pull(first, second, chances, away))
+    for one, other in ((0, 7), (25, 59), (60, 109), (71, 90)):
+        slopes = [
+            (estimate(1 + step * case) - estimate(1 - step * case)) / (2 * step)
+            for case in np.eye(110)[[one, other]]
+        ]
+        assert moved[one] - moved[other] == pytest.approx(slopes[0] - slopes[1], rel=1e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("alone", [(30, 50), (0, 50), (30, 0)])
+def test_shared_subjects_weigh_what_makes_the_variance_least(alone: tuple[int, int]) -> None:
+    rng, both = np.random.default_rng(3), 40
+    one, two = rng.multivariate_normal([0, 0], [[1.0, 0.8], [0.8, 3.0]], both).T
+    others = [rng.normal(0, sd, n) for sd, n in zip((1.0, 1.7), alone, strict=True)]
+    empty = Shared(first=np.empty(0), second=np.empty(0))
+    errors = BridgeErrors(
+        groups=("a", "b"),
+        first=(others[0], np.empty(0)),
+        second=(others[1], np.empty(0)),
+        shared=(Shared(first=one, second=two), empty),
+    )
+    spreads = [np.var(np.concatenate(s), ddof=1) for s in ((others[0], one), (others[1], two))]
+
+    def variance(weights: np.ndarray) -> float:
+        mixed = 2 * weights[0] * weights[1] * 0.6 * np.sqrt(spreads[0] * spreads[1])
+        found = (weights**2 @ spreads - mixed) / both
+        for weight, spread, n in zip(weights, spreads, alone, strict=True):
+            found += (1 - weight) ** 2 * spread / n if n else 0.0
+        return float(found)
+
+    bounds = [(0.0, 1.0) if n else (1.0, 1.0) for n in alone]
+    least = minimize(variance, [0.9, 0.9], bounds=bounds, tol=1e-14).x
+    assert _weights(errors, 0, 0.6) == pytest.approx(tuple(least), abs=1e-5)

@@ -16,6 +16,7 @@ from comparity.errors import (
     TooFewRatersError,
 )
 from comparity.relative.raters import audit_rater_frame
+from comparity.relative.result import RaterParity
 from comparity.results.result import VIOLATED
 from tests.conftest import Build
 from tests.reference.corrections import multipletests
@@ -179,3 +180,22 @@ def test_repeated_ratings_of_a_subject_are_clusters() -> None:
             permutations=0,
         )
         assert (one.dpd, one.p_value) == (alone.dpd, alone.p_value)
+
+
+@pytest.mark.parametrize("n", [4, 17])
+def test_every_rater_is_listed_once_by_lean_and_the_middle_of_many_is_left_out(n: int) -> None:
+    rng = np.random.default_rng(2)
+    sex, merit = np.array(["f", "m"] * 100), rng.normal(size=200)
+    ratings = {f"r{k}": merit + rng.normal(size=200) + 0.1 * k * (sex == "m") for k in range(n)}
+    result = compare_raters(ratings, sensitive_features=sex)
+    (grid,) = (one for one in result.section().grids if one.title.startswith("Who leans"))
+    order = sorted(ratings, key=lambda name: -np.mean(_leans(result, name)))
+    expected = order if n == 4 else [*order[:8], *order[-8:]]
+    assert [row[0] for row in grid.rows] == expected
+    assert ("1 in the middle" in grid.title) is (n == 17)
+
+
+def _leans(result: RaterParity, name: str) -> list[float]:
+    """Return the DPD of a rater over each of the others."""
+    found = [one.dpd for one in result.contrasts if one.first == name]
+    return [*found, *(-one.dpd for one in result.contrasts if one.second == name)]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from comparity import __version__
 from comparity.errors import FileAccessError, OptionError
-from comparity.pairwise.audit import name_files, pairwise_parity
+from comparity.pairwise.audit import name_files
 from comparity.pairwise.judge import audit_items
 from comparity.pairwise.options import PairwiseOptions
+from comparity.pairwise.parity import pairwise_parity
 from comparity.results.audit import Audit
 from comparity.results.judging import overall_finding
 from comparity.results.result import EXIT_STATUS
