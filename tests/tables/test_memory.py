@@ -56,6 +56,27 @@ def test_the_folder_is_gone_after_an_error_and_the_engine_is_the_old_one(tmp_pat
     assert connection() is before
 
 
+def _memory_of_engine() -> str:
+    ((found,),) = connection().execute("select current_setting('memory_limit')").fetchall()
+    return str(found)
+
+
+@pytest.mark.parametrize(
+    ("memory", "engine"), [("1GB", "238.4 MiB"), ("2GB", "1.1 GiB"), ("4GB", "3.0 GiB")]
+)
+def test_the_engine_leaves_memory_to_python_but_not_all(memory: str, engine: str) -> None:
+    """A fourth of 1 GB; 2 - 0.75 and 4 - 0.75 GB, as the engine rounds them."""
+    with limit_memory(memory) as limits:
+        limits.limit_engine(75 * 10**7)
+        assert _memory_of_engine() == engine
+
+
+def test_an_engine_without_a_limit_of_its_own_is_left_as_it_is() -> None:
+    before = _memory_of_engine()
+    current_limits().limit_engine(7 * 10**8)
+    assert _memory_of_engine() == before
+
+
 def test_too_little_memory_and_a_folder_that_is_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="1GB or more"), limit_memory("3MB"):
         pass

@@ -32,6 +32,7 @@ from comparity.counts.kernels.label_ranges import (
 )
 from comparity.counts.labelled_rows import LabelledRows, begin_pass
 from comparity.tables.frames import collect_columns
+from comparity.tables.memory import current_limits
 from comparity.tables.stored_frames import StoredFrame
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,9 @@ MOST_ROWS = 2**20
 
 MOST_PARTS = 224
 """Ranges are made larger where they would be more than about these: each takes room in a table."""
+
+BYTES_HELD = 75 * 10**7
+"""What Python holds: itself, a table of bins, and a range with what the pairs of its items are."""
 
 # numba's own types know no arguments.
 _add_placements: Any = add_placements
@@ -160,6 +164,8 @@ class PartedRows:
         begin_pass(rows.n)
         coded = code_groups(rows, ranges.find(nw.col("label")))
         stored = StoredFrame(coded.sort("label"))
+        # Sorting is over, and from now on memory holds the table of bins and a range.
+        current_limits().limit_engine(BYTES_HELD)
         names = tuple(map(str, range(len(rows.groups))))
         levels = np.arange(len(ranges.low), dtype=np.float64)
         known = replace(rows, frame=stored.frame, groups=names, levels=levels)

@@ -32,6 +32,9 @@ LEAST_MEMORY = 10**9
 OWN_SHARE = 5 * 10**8
 """Memory of the interpreter and its libraries, without the engine."""
 
+LEAST_OF_ENGINE = 0.25
+"""Part of the memory that the engine has at least."""
+
 GLIBC_TRIM_THRESHOLD, GLIBC_MMAP_THRESHOLD = -1, -3
 """The C library: how much freed memory it keeps, and from what size it maps a block by itself."""
 
@@ -153,6 +156,15 @@ class MemoryLimits:
     def holds(self, rows: int, bytes_per_row: int) -> bool:
         """Return whether so many rows fit."""
         return rows * bytes_per_row <= self.memory
+
+    def limit_engine(self, held: int) -> None:
+        """Leave so many bytes to Python where it holds much; the engine keeps a part of its own.
+
+        An engine without a limit of its own is left as it is.
+        """
+        if self.folder is not None and self.work.connection is not None:
+            left = max(self.memory - held, int(LEAST_OF_ENGINE * self.memory))
+            self.work.connection.execute(f"set memory_limit = '{left}B'")
 
 
 _folders: set[Path] = set()
