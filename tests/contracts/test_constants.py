@@ -41,13 +41,16 @@ NOT_DECIDING = {
         counts.label_parts.MOST_PARTS counts.label_parts.MOST_ROWS
         pairwise.audit.MOST_COLLECTED
         pairwise.query_items.MOST_ROWS
-        counts.engine_rows.ORDERS counts.engine_sums.EXACT_BITS counts.engine_sums.FEW_SUMS
-        counts.engine_sums.MOST_AT_ONCE counts.judgments_in_memory.BYTES_PER_CELL
-        counts.judgments_in_memory.BYTES_AT_ONCE
+        counts.coded_judgments.LARGEST_ID counts.coded_judgments.MOST_NAMES
+        counts.coded_judgments.ORDERS counts.coded_judgments.PLACE_BITS
+        counts.coded_judgments.RANK counts.coded_judgments.ROOM
+        counts.engine_rows.BYTES_CODED counts.engine_rows.BYTES_PER_CELL
+        counts.engine_sums.EXACT_BITS counts.engine_sums.FEW_SUMS
+        counts.engine_sums.MOST_AT_ONCE counts.judgments_in_memory.BYTES_AT_ONCE
+        counts.judgments_in_memory.BYTES_OF_TOUCH
         counts.judgments_in_memory.BYTES_PER_JUDGMENT counts.judgments_in_memory.HELD_AT_ONCE
-        counts.judgments_in_memory.JUDGE counts.judgments_in_memory.JUDGE_BITS
-        counts.judgments_in_memory.KIND_BITS counts.judgments_in_memory.MOST_PARTS
-        counts.judgments_in_memory.OTHER counts.judgments_in_memory.UNEVEN
+        counts.judgments_in_memory.MOST_PARTS counts.judgments_in_memory.TOUCHES_SHARE
+        counts.judgments_in_memory.UNEVEN counts.label_parts.BYTES_HELD
         counts.engine_sums.MOST_WHOLE counts.judged_rows.MOST_COLLECTED
         counts.ledger.MANY_CELLS
         counts.neighbours.BLOCK counts.neighbours.CHECKED counts.neighbours.EXACT_ROWS

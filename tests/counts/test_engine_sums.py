@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import duckdb
@@ -15,9 +16,10 @@ import numpy as np
 import pytest
 
 from comparity.comparative.audit import audit_frames
-from comparity.counts import engine_sums, judged_rows, judgments_in_memory
+from comparity.counts import engine_rows, engine_sums, judged_rows, judgments_in_memory
 from comparity.counts.judged_pairs import JudgedPairs, item_residuals
 from comparity.counts.judged_rows import count_comparisons, count_wide_comparisons
+from comparity.counts.kernels import touches
 from comparity.counts.pairs import PairCounts
 from comparity.counts.running_moments import RunningPairs
 from comparity.errors import (
@@ -42,8 +44,15 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-# What a judgment takes of the memory: all fit, or none.
-WAYS = {"in memory": 1, "on the engine": 10**18}
+# What a judgment takes of the memory, as numbers and as a row that the engine stored; and how many
+# counts by evaluator and heaps of items are few.
+NOTHING, TOO_MUCH = 1, 10**18
+WAYS = {
+    "as numbers": (NOTHING, NOTHING, touches.FEW_COUNTS, touches.MOST_HEAPS),
+    "as numbers, sorted": (NOTHING, NOTHING, 0, 2),
+    "stored, then in memory": (TOO_MUCH, NOTHING, touches.FEW_COUNTS, 2),
+    "on the engine": (TOO_MUCH, TOO_MUCH, 0, 1),
+}
 
 
 @pytest.fixture(autouse=True, params=WAYS)
@@ -51,13 +60,21 @@ def _everything_is_many(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     usual, judged_rows.MOST_COLLECTED = judged_rows.MOST_COLLECTED, 0
+    as_number, as_row, few_counts, heaps = WAYS[request.param]
+    monkeypatch.setattr(touches, "FEW_COUNTS", few_counts)
+    monkeypatch.setattr(touches, "MOST_HEAPS", heaps)
+    monkeypatch.setattr(engine_rows, "BYTES_CODED", as_number)
     for name in ("BYTES_AT_ONCE", "BYTES_PER_JUDGMENT"):
-        monkeypatch.setattr(judgments_in_memory, name, WAYS[request.param])
+        monkeypatch.setattr(judgments_in_memory, name, as_row)
     yield
     judged_rows.MOST_COLLECTED = usual
 
 
-on_the_engine = pytest.mark.parametrize("_everything_is_many", ["on the engine"], indirect=True)
+def only(way: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("_everything_is_many", [way], indirect=True)
+
+
+on_the_engine = only("on the engine")
 
 
 def assert_same_sums(found: Any, expected: Any) -> None:
@@ -188,25 +205,96 @@ def test_a_whole_audit_is_the_same_permutations_included(who: dict[str, str]) ->
     assert any("permutation" in test.method for test in summed.tests)
 
 
+@only("stored, then in memory")
 @pytest.mark.parametrize("who", [{}, {"evaluator": "judge"}])
 def test_judgments_of_some_items_at_a_time_add_up(
     who: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("BYTES_AT_ONCE", "BYTES_PER_JUDGMENT"):
         monkeypatch.setattr(judgments_in_memory, name, current_limits().memory // 200)
-    bring, parts = judgments_in_memory._bring, []
+    check_parts(who, monkeypatch)
 
-    def spy(ordered: Any, first: int, last: int) -> Any:
+
+@only("as numbers")
+@pytest.mark.parametrize("who", [{}, {"evaluator": "judge"}])
+def test_lists_of_some_items_at_a_time_add_up(
+    who: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgments_in_memory, "TOUCHES_SHARE", current_limits().memory // 2000)
+    check_parts(who, monkeypatch)
+
+
+def check_parts(who: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that judgments come in parts, and that these add up."""
+    bring, parts = judgments_in_memory._Brought.bring, []
+
+    def spy(brought: Any, first: int, last: int) -> Any:
         parts.append((first, last))
-        return bring(ordered, first, last)
+        return bring(brought, first, last)
 
-    monkeypatch.setattr(judgments_in_memory, "_bring", spy)
+    monkeypatch.setattr(judgments_in_memory._Brought, "bring", spy)
     tables = tuple(duckdb.from_arrow(_arrow(one)) for one in panel())
     choices: dict[str, Any] = {"score": "score", "sensitive": ["sex"], **who}
     listed = count_comparisons(*tables, **choices)["sex"]
     assert_same_sums(count_comparisons(*tables, **choices, may_sum=True)["sex"], listed)
     assert len(parts) > 5
     assert [0, *(last for _, last in parts)] == [*(first for first, _ in parts), 61]
+
+
+@only("as numbers")
+@pytest.mark.parametrize("factor", [1, -1, 5, 10**15, 2**57])
+def test_whole_numbers_are_looked_up_or_joined_wherever_they_lie(factor: int) -> None:
+    judged, known = panel(n_items=30)
+    for table, names in ((judged, ("better", "worse")), (known, ("item",))):
+        table |= {name: table[name] * factor + 7 for name in names}
+    judged["judge"] = judged["judge"].astype(np.int64) % 5
+    tables = tuple(duckdb.from_arrow(_arrow(one)) for one in (judged, known))
+    choices: dict[str, Any] = {"score": "score", "sensitive": ["sex"], "evaluator": "judge"}
+    listed = count_comparisons(*tables, **choices)["sex"]
+    assert_same_sums(count_comparisons(*tables, **choices, may_sum=True)["sex"], listed)
+
+
+@only("as numbers")
+@pytest.mark.parametrize(
+    ("id_", "error"),
+    [(-1, UnknownItemError), (60, UnknownItemError), (2**62, UnknownItemError), (1, None)],
+)
+def test_whole_numbers_that_are_no_item_are_refused(
+    id_: int, error: type[Exception] | None
+) -> None:
+    judged, known = panel()
+    judged["better"] = np.append(judged["better"], id_)
+    judged["worse"], judged["judge"] = (
+        np.append(judged[name], judged[name][:1]) for name in ("worse", "judge")
+    )
+    judged["worse"][-1] = 2
+    tables = tuple(duckdb.from_arrow(_arrow(one)) for one in (judged, known))
+    raises = nullcontext() if error is None else pytest.raises(error)
+    with raises:
+        count_comparisons(*tables, score="score", sensitive=["sex"], may_sum=True)
+
+
+@only("as numbers")
+def test_whole_numbers_may_be_missing_which_is_refused() -> None:
+    judged, known = panel()
+    judged["better"] = [None, *judged["better"][1:].tolist()]
+    tables = tuple(duckdb.from_arrow(_arrow(one)) for one in (judged, known))
+    with pytest.raises(MissingValueError, match="better"):
+        count_comparisons(*tables, score="score", sensitive=["sex"], may_sum=True)
+
+
+@only("as numbers")
+def test_few_different_judgments_are_listed_and_many_are_not() -> None:
+    tables = tuple(duckdb.from_arrow(_arrow(one)) for one in panel())
+    found = count_comparisons(*tables, score="score", sensitive=["sex"], may_sum=True)["sex"]
+    assert isinstance(found, RunningPairs)
+    assert found.list_pairs is not None
+    listed = found.list_pairs(900)
+    assert listed is not None
+    different = len(listed)
+    assert found.list_pairs(different) is not None
+    assert found.list_pairs(different - 1) is None
+    assert found.list_pairs(3) is None
 
 
 def assert_alike(found: Any, expected: Any) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import duckdb
+import narwhals as nw
 import pytest
 
 from comparity.errors import FileAccessError, OptionError, UnreadableFileError
@@ -62,13 +63,27 @@ def _memory_of_engine() -> str:
 
 
 @pytest.mark.parametrize(
-    ("memory", "engine"), [("1GB", "238.4 MiB"), ("2GB", "1.1 GiB"), ("4GB", "3.0 GiB")]
+    ("memory", "limited", "share"),
+    [("1GB", "286.1 MiB", "476.8 MiB"), ("2GB", "1.2 GiB", "1.3 GiB")],
 )
-def test_the_engine_leaves_memory_to_python_but_not_all(memory: str, engine: str) -> None:
-    """A fourth of 1 GB; 2 - 0.75 and 4 - 0.75 GB, as the engine rounds them."""
+def test_the_engine_leaves_memory_to_python_but_not_all(
+    memory: str, limited: str, share: str
+) -> None:
+    """0.3 of 1 GB, and half of it; 2 - 0.7 and 2 - 0.5 GB."""
     with limit_memory(memory) as limits:
-        limits.limit_engine(75 * 10**7)
-        assert _memory_of_engine() == engine
+        assert _memory_of_engine() == share
+        limits.limit_engine(7 * 10**8)
+        assert _memory_of_engine() == limited
+
+
+def test_a_query_that_a_limited_engine_cannot_answer_is_asked_again_with_its_share() -> None:
+    rows = "select i, hash(i) % 1000003 as k from range(8_000_000) t(i) order by k"
+    with limit_memory("1GB") as limits:
+        limits.limit_engine(7 * 10**8)
+        connection().execute("set memory_limit = '9MB'")
+        found = collect_columns(nw.from_native(connection().sql(f"select max(k) m from ({rows})")))
+        assert found["m"].tolist() == [1_000_002]
+        assert _memory_of_engine() == "476.8 MiB"
 
 
 def test_an_engine_without_a_limit_of_its_own_is_left_as_it_is() -> None:

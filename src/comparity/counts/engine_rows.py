@@ -10,26 +10,42 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.coded_judgments import ORDERS, ItemPlaces, NumberedJudgments, code_judgments
 from comparity.counts.running_moments import HIT, MISS, TIE, JudgmentKind
 from comparity.counts.wide import SIDES, explain_joined
 from comparity.errors import EmptyTableError
+from comparity.tables.coded_columns import has_arrow
 from comparity.tables.columns import Table
 from comparity.tables.frames import collect_columns, n_rows
+from comparity.tables.memory import current_limits
 from comparity.tables.stored_frames import StoredFrame
 
-ORDERS = 3
-"""The model agrees, ties or disagrees."""
+BYTES_CODED, BYTES_PER_CELL = 40, 32
+"""Memory at least for each judgment that is held as numbers, with what is listed of it, and for
+each item (or evaluator) and kind."""
 
 
 class KnownItems(NamedTuple):
-    """What is known of items and evaluators, to be put beside each comparison."""
+    """What is known of items, to be put beside each comparison.
+
+    Attributes
+    ----------
+    items : StoredFrame
+        Columns ``key``, ``place`` (a number, from 1 on, or on Spark the key), ``score``,
+        ``profile``.
+    comparisons : Table
+    n_profiles : int
+    """
 
     items: StoredFrame
-    judges: StoredFrame | None
+    comparisons: Table
+    n_profiles: int
 
     @classmethod
-    def of(cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any]) -> KnownItems:
-        """Work out the profile of each item, and short names of items and evaluators.
+    def of(
+        cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
+    ) -> KnownItems:
+        """Work out the profile of each item, and a short name.
 
         DuckDB groups by whole numbers much faster than by text. Spark would number rows in one
         place, so that ids stay what they are.
@@ -37,41 +53,85 @@ class KnownItems(NamedTuple):
         groups = [name for name in profiles.collect_schema().names() if name != "profile"]
         score, profile = items.number("score"), nw.col("profile").cast(nw.Int32)
         known = items.frame.join(profiles, on=groups).select("key", profile, score.alias("score"))
-        judges = None
-        if "evaluator" in comparisons.columns:
-            there = comparisons.frame.filter(~comparisons.missing("evaluator"))
-            judges = there.select("evaluator").unique()
         if items.frame.implementation.is_duckdb():
             known = _number(known, "place")
-            judges = None if judges is None else _number(judges, "judge", "order by evaluator")
         else:
             known = known.with_columns(nw.col("key").alias("place"))
-            judges = (
-                None if judges is None else judges.with_columns(nw.col("evaluator").alias("judge"))
-            )
-        return cls(StoredFrame(known), None if judges is None else StoredFrame(judges))
+        return cls(StoredFrame(known), comparisons, n_profiles)
 
-    def join(self, comparisons: Table, n_profiles: int) -> nw.LazyFrame[Any]:
-        """Return the items, the evaluator and the kind of each comparison."""
-        frame = comparisons.frame
+    @property
+    def has_judges(self) -> bool:
+        """Whether it is known who judged."""
+        return "evaluator" in self.comparisons.columns
+
+    def code(self) -> NumberedJudgments | None:
+        """Bring the comparisons to memory as numbers; nothing where the engine is to hold them."""
+        frame, limits = self.comparisons.frame, current_limits()
+        if not (frame.implementation.is_duckdb() and has_arrow()):
+            return None
+        places = None
+        if isinstance(frame.collect_schema()["better_key"], nw.Int64):
+            places = ItemPlaces.of(collect_columns(self.items.frame))
+        if places is None:
+            rows = self._join().with_columns(nw.col(*SIDES, "kind").fill_null(0))
+        else:
+            keys = [nw.col(f"{side}_key").fill_null(places.first - 1) for side in SIDES]
+            rows = frame.select(*keys, self._read_ties(), *self._judge())
+        coded = code_judgments(rows, places, self.n_profiles, limits.memory // BYTES_CODED)
+        if coded is None:
+            return None
+        cells = (n_rows(self.items.frame) + len(coded.judges)) * len(coded.tally["kind"])
+        return coded if limits.holds(cells, BYTES_PER_CELL) else None
+
+    def store(self) -> tuple[StoredFrame, int]:
+        """Store the comparisons on the engine, with numbers of evaluators, and count the latter."""
+        rows = self._join()
+        if not self.has_judges:
+            return StoredFrame(rows), 0
+        judges = self._name_judges()
+        beside = rows.join(judges.frame, on="evaluator", how="left")
+        named = beside.select(*SIDES, "kind", "tied", nw.col("judge").alias("evaluator"))
+        return StoredFrame(named), n_rows(judges.frame)
+
+    def _name_judges(self) -> StoredFrame:
+        """Give evaluators short names where the engine has numbers for them."""
+        there = self.comparisons.frame.filter(~self.comparisons.missing("evaluator"))
+        judges = there.select("evaluator").unique()
+        if there.implementation.is_duckdb():
+            return StoredFrame(_number(judges, "judge", "order by evaluator"))
+        return StoredFrame(judges.with_columns(nw.col("evaluator").alias("judge")))
+
+    def _join(self) -> nw.LazyFrame[Any]:
+        """Return the items, who judged, and the kind of each comparison."""
+        frame = self.comparisons.frame
         for side in SIDES:
             names = ("key", "place", "score", "profile")
             own = [nw.col(name).alias(f"{side}_{name}") for name in names]
             frame = frame.join(self.items.frame.select(*own), on=f"{side}_key", how="left")
-        if self.judges is not None:
-            frame = frame.join(self.judges.frame, on="evaluator", how="left")
         better, worse = nw.col("better_score"), nw.col("worse_score")
         missed = nw.when(better == worse).then(nw.lit(TIE)).otherwise(nw.lit(MISS))
         order = nw.when(better > worse).then(nw.lit(HIT)).otherwise(missed)
-        profiles = nw.col("better_profile") * n_profiles + nw.col("worse_profile")
-        tied = comparisons.truth("tied") if "tied" in comparisons.columns else nw.lit(0)
+        profiles = nw.col("better_profile") * self.n_profiles + nw.col("worse_profile")
         return frame.select(
             nw.col("better_place").alias("better"),
             nw.col("worse_place").alias("worse"),
             (profiles * ORDERS + order).cast(nw.Int16).alias("kind"),
-            tied.cast(nw.Int8).alias("tied"),
-            *([] if self.judges is None else [nw.col("judge").alias("evaluator")]),
+            self._read_ties(),
+            *self._judge(),
         )
+
+    def _read_ties(self) -> nw.Expr:
+        """Say whether a judgment is tied: 1, 0, or -1 where it says neither."""
+        comparisons = self.comparisons
+        tied = comparisons.truth("tied") if "tied" in comparisons.columns else nw.lit(0)
+        return tied.cast(nw.Int8).alias("tied")
+
+    def _judge(self) -> list[nw.Expr]:
+        """Return who judged, null where that is missing."""
+        if not self.has_judges:
+            return []
+        known = ~self.comparisons.missing("evaluator")
+        return [nw.when(known).then(nw.col("evaluator")).alias("evaluator")]
 
 
 def _number(frame: nw.LazyFrame[Any], name: str, order: str = "") -> nw.LazyFrame[Any]:
@@ -85,12 +145,12 @@ def _number(frame: nw.LazyFrame[Any], name: str, order: str = "") -> nw.LazyFram
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderedRows:
-    """Ordered judgments on their engine, each with the kind of judgment that it is.
+    """Ordered judgments on their engine, or as numbers in memory, each with its kind.
 
     Attributes
     ----------
-    rows : StoredFrame
-        Columns ``better``, ``worse``, perhaps ``evaluator``, and ``kind``.
+    rows : StoredFrame or NumberedJudgments
+        Columns ``better``, ``worse``, perhaps ``evaluator``, and ``kind``; or numbers in memory.
     items : StoredFrame
         Columns ``place``, the number of each item, and ``profile``.
     n_items, n_judges : int
@@ -103,7 +163,7 @@ class OrderedRows:
         Tied judgments by profiles.
     """
 
-    rows: StoredFrame
+    rows: StoredFrame | NumberedJudgments
     items: StoredFrame
     n_items: int
     n_judges: int
@@ -116,9 +176,13 @@ class OrderedRows:
         cls, comparisons: Table, items: Table, profiles: nw.LazyFrame[Any], n_profiles: int
     ) -> OrderedRows:
         """Join comparisons with their items, and refuse what cannot be counted."""
-        known = KnownItems.of(comparisons, items, profiles)
-        joined = StoredFrame(known.join(comparisons, n_profiles))
-        found = tally_kinds(joined.frame)
+        known = KnownItems.of(comparisons, items, profiles, n_profiles)
+        rows: StoredFrame | NumberedJudgments | None = known.code()
+        if isinstance(rows, NumberedJudgments):
+            n_judges, found = len(rows.judges), dict(rows.tally)
+        else:
+            rows, n_judges = known.store()
+            found = tally_kinds(rows.frame)
         if not len(found["n"]):
             raise EmptyTableError(comparisons.name)
         lost = any(found[name].any() for name in ("unknown", "same", "unjudged"))
@@ -133,14 +197,13 @@ class OrderedRows:
                 ties[pair] = ties.get(pair, 0) + n
             else:
                 kinds[kind] = n
-        rows = joined
-        if ties:
-            rows = StoredFrame(joined.frame.filter(nw.col("tied") == 0))
+        if ties and isinstance(rows, StoredFrame):
+            rows = StoredFrame(rows.frame.filter(nw.col("tied") == 0))
         return cls(
             rows=rows,
             items=known.items,
             n_items=n_rows(known.items.frame),
-            n_judges=0 if known.judges is None else n_rows(known.judges.frame),
+            n_judges=n_judges,
             n_profiles=n_profiles,
             kinds=dict(sorted(kinds.items())),
             ties=ties,
@@ -162,9 +225,17 @@ class OrderedRows:
         """Return the judgments of each kind."""
         return np.array([*self.kinds.values()], dtype=np.float64)
 
-    def n_different(self) -> int:
-        """Count different judgments: equal ones count once."""
-        return n_rows(self.rows.frame.unique())
+    @property
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The judgments on their engine."""
+        assert isinstance(self.rows, StoredFrame), "numbers in memory are summed up there"
+        return self.rows.frame
+
+    def has_more_than(self, most: int) -> bool:
+        """Return whether more judgments than that are different: equal ones count once."""
+        if isinstance(self.rows, NumberedJudgments):
+            return self.rows.has_more_than(most)
+        return n_rows(self.frame.unique()) > most
 
 
 def tally_kinds(rows: nw.LazyFrame[Any]) -> dict[str, NDArray[np.int64]]:

@@ -25,8 +25,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from comparity.counts.coded_judgments import ORDERS
 from comparity.counts.engine_rows import (
-    ORDERS,
     OrderedRows,
     count_kinds,
     recode,
@@ -119,7 +119,7 @@ def _list_few_pairs(
     most: int,
 ) -> JudgedPairs | None:
     """Return the pairs one by one, unless more than `most` are different."""
-    if ordered.n_different() > most:
+    if ordered.has_more_than(most):
         return None
     found = list_pairs()[name]
     assert isinstance(found, JudgedPairs), "a shared design keeps pairs"
@@ -146,7 +146,7 @@ class _EngineJudgments:
     @classmethod
     def of(cls, ordered: OrderedRows) -> _EngineJudgments:
         """Count judgments by item, and by evaluator where these are known."""
-        rows = ordered.rows.frame
+        rows = ordered.frame
         touched = touched_items(rows, ordered.n_profiles)
         return cls(
             ordered=ordered,
@@ -182,7 +182,7 @@ class _EngineJudgments:
     def _add_evaluators(self, found: RunningMoments, by_judge: nw.LazyFrame[Any]) -> None:
         judges = by_judge.select(nw.col("evaluator").n_unique().alias("n"))
         found.n_evaluators = int(collect_columns(judges)["n"][0]) if self.kinds else 0
-        touched = touched_items(self.ordered.rows.frame, self.ordered.n_profiles)
+        touched = touched_items(self.ordered.frame, self.ordered.n_profiles)
         within = self._packed_products(touched, "item", "evaluator")
         if within is None:
             counted = StoredFrame(count_kinds(touched, "item", "evaluator"))
@@ -243,7 +243,7 @@ class _EngineJudgments:
         code, size = nw.col("kind"), self.ordered.n_profiles
         better, worse = code // ORDERS // size, code // ORDERS % size
         mirrored = (worse * size + better) * ORDERS + (HIT - code % ORDERS)
-        sided = self.ordered.rows.frame.select(
+        sided = self.ordered.frame.select(
             *shared,
             nw.when(swapped).then(nw.col("worse")).otherwise(nw.col("better")).alias("low"),
             nw.when(swapped).then(nw.col("better")).otherwise(nw.col("worse")).alias("high"),

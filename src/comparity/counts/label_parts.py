@@ -38,13 +38,13 @@ from comparity.tables.stored_frames import StoredFrame
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-MOST_ROWS = 2**20
+MOST_ROWS = 3 * 2**18
 """So many rows of a range of labels are brought to memory at once."""
 
 MOST_PARTS = 224
 """Ranges are made larger where they would be more than about these: each takes room in a table."""
 
-BYTES_HELD = 75 * 10**7
+BYTES_HELD = 7 * 10**8
 """What Python holds: itself, a table of bins, and a range with what the pairs of its items are."""
 
 # numba's own types know no arguments.

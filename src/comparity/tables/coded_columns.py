@@ -87,9 +87,9 @@ def bring_columns(frame: nw.LazyFrame[Any]) -> dict[str, Brought]:
     (['i0', 'i1'], [0, 1, 0], [0, 1, 2])
     """
     names = frame.collect_schema().names()
-    if frame.implementation.is_duckdb() and _has_arrow():
+    if frame.implementation.is_duckdb() and has_arrow():
         with translate_duckdb():
-            return _put_together(names, _batches_of_duckdb(frame.to_native(), names))
+            return _put_together(names, _code_batches_of_duckdb(frame.to_native(), names))
     if frame.implementation.is_spark_like():
         with translate_spark():
             return _put_together(names, _batches_of_spark(frame.to_native(), names))
@@ -119,7 +119,8 @@ def _put_together(names: Sequence[str], batches: Iterator[Batch]) -> dict[str, B
     return found
 
 
-def _has_arrow() -> bool:
+def has_arrow() -> bool:
+    """Return whether PyArrow is installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
@@ -127,10 +128,15 @@ def _has_arrow() -> bool:
     return True
 
 
-def _batches_of_duckdb(rows: Any, names: Sequence[str]) -> Iterator[Batch]:
-    read: Callable[[int], Any] = getattr(rows, "to_arrow_reader", None) or rows.fetch_record_batch
-    for batch in read(BATCH_ROWS):
+def _code_batches_of_duckdb(rows: Any, names: Sequence[str]) -> Iterator[Batch]:
+    for batch in batches_of_duckdb(rows):
         yield [code_array(batch.column(name)) for name in names]
+
+
+def batches_of_duckdb(rows: Any) -> Iterator[Any]:
+    """Yield the rows of a relation in Arrow record batches; PyArrow must be there."""
+    read: Callable[[int], Any] = getattr(rows, "to_arrow_reader", None) or rows.fetch_record_batch
+    yield from read(BATCH_ROWS)
 
 
 def _batches_of_spark(rows: Any, names: Sequence[str]) -> Iterator[Batch]:

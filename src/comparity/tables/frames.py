@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 Columns = dict[str, NDArray[Any]]
 
-
 INTERRUPTED = "Query interrupted"
 
 # How DuckDB says which file broke while it was read.
@@ -47,9 +46,7 @@ NAMED_FILE = re.compile(
 # How it says that there is no room for what does not fit into memory.
 SPILL_FULL = "max_temp_directory_size"
 
-
 WHOLE = 2.0**53
-
 
 WHOLE_PART = 2**20
 
@@ -141,7 +138,13 @@ def collect_columns(frame: nw.LazyFrame[Any]) -> Columns:
     DuckDB hands its columns over without PyArrow, which is not required.
     """
     if frame.implementation.is_duckdb():
-        return _from_duckdb(frame.to_native())
+        try:
+            return _from_duckdb(frame.to_native())
+        except OutOfMemoryError:
+            # It may have had less than its share for the sake of what Python holds.
+            if not _take_share():
+                raise
+            return _from_duckdb(frame.to_native())
     if frame.implementation.is_spark_like():
         with translate_spark():
             return _from_eager(frame.collect())
@@ -286,6 +289,21 @@ def watched_connection() -> Any:
     return found
 
 
+def limit_database(memory: int) -> None:
+    """Let the database of this thread's own take less memory than its share, in bytes."""
+    connection().execute(f"set memory_limit = '{memory}B'")
+    _thread.is_limited = True
+
+
+def _take_share() -> bool:
+    """Let it take its share again; return whether it had less."""
+    if not getattr(_thread, "is_limited", False):
+        return False
+    connection().execute(f"set memory_limit = '{_thread.share}B'")
+    _thread.is_limited = False
+    return True
+
+
 @contextmanager
 def own_database(memory: int, folder: Path) -> Iterator[Any]:
     """Let this thread read files by a database of its own, which may write into a folder.
@@ -299,10 +317,11 @@ def own_database(memory: int, folder: Path) -> Iterator[Any]:
     """
     before = getattr(_thread, "connection", None)
     database = _open_database(f"{memory}B", str(folder))
-    _thread.connection = database.cursor()
+    _thread.connection, _thread.share = database.cursor(), memory
     try:
         yield watched_connection()
     finally:
+        _thread.is_limited = False
         _thread.connection.close()
         database.close()
         del _thread.connection

@@ -32,7 +32,7 @@ LEAST_MEMORY = 10**9
 OWN_SHARE = 5 * 10**8
 """Memory of the interpreter and its libraries, without the engine."""
 
-LEAST_OF_ENGINE = 0.25
+LEAST_OF_ENGINE = 0.3
 """Part of the memory that the engine has at least."""
 
 GLIBC_TRIM_THRESHOLD, GLIBC_MMAP_THRESHOLD = -1, -3
@@ -160,11 +160,13 @@ class MemoryLimits:
     def limit_engine(self, held: int) -> None:
         """Leave so many bytes to Python where it holds much; the engine keeps a part of its own.
 
-        An engine without a limit of its own is left as it is.
+        An engine without a limit of its own is left as it is, and one that cannot answer a query
+        takes its whole share again.
         """
-        if self.folder is not None and self.work.connection is not None:
-            left = max(self.memory - held, int(LEAST_OF_ENGINE * self.memory))
-            self.work.connection.execute(f"set memory_limit = '{left}B'")
+        from comparity.tables.frames import limit_database
+
+        if self.folder is not None:
+            limit_database(max(self.memory - held, int(LEAST_OF_ENGINE * self.memory)))
 
 
 _folders: set[Path] = set()
