@@ -153,6 +153,7 @@ def test_notes_are_shown_whole_and_names_in_them_are_cut() -> None:
         {"coding": "1=left"},
         {"prompt": "q"},
         {"left": "a", "right": "b", "result": "c", "coding": "1=up"},
+        {"left": "a", "right": "b", "result": "c", "coding": "1=left,1.0=right"},
         {"level": 1.0},
     ],
 )

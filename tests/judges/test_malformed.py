@@ -80,6 +80,9 @@ def test_another_encoding_is_an_error(tmp_path: Path) -> None:
         ("arena", "model_b"),
         ("judgebench", "label"),
         ("alpaca eval", "generator_2"),
+        ("chosen, rejected", "chosen"),
+        ("chosen, rejected", "rejected"),
+        ("pandalm", "response2"),
     ],
 )
 def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None:
@@ -99,6 +102,7 @@ def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None
         ("mt-bench orders", {"winner_ab": "model_a"}),
         ("arena", {"winner": "m"}),
         ("arena one-hot", {"winner_model_a": 1, "winner_tie": 1}),
+        ("arena one-hot", {"winner_model_a": 0.3, "winner_model_b": 0.7}),
         ("alpaca eval", {"preference": 3}),
         ("judgebench", {"label": "A"}),
         ("pandalm", {"annotator1": 7}),
@@ -108,6 +112,35 @@ def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None
 def test_an_unknown_word_for_the_winner_is_an_error(form: str, change: dict[str, Any]) -> None:
     with pytest.raises(LogRowError, match="record 1"):
         read_logs([SAMPLES[form][0] | change], form=form)
+
+
+def test_a_score_that_is_not_there_is_missing() -> None:
+    # Who had only one of two scores was taken for a choice without scores, won by the chosen.
+    row = dict(SAMPLES["chosen, rejected"][0])
+    del row["score_rejected"]
+    log, _ = read_logs([row])
+    assert (log.verdict.tolist(), log.gold.tolist()) == ([NO_VERDICT], [1])
+
+
+def test_a_format_that_is_forced_on_another_log_invents_no_choices() -> None:
+    for form in ("mt-bench pairs", "arena-hard", "table"):
+        with pytest.raises(LogRowError, match="'chosen' holds no text"):
+            read_logs(SAMPLES[form], form="chosen, rejected")
+
+
+def test_samples_of_inspect_need_their_ids() -> None:
+    (sample,) = SAMPLES["inspect"][0]["samples"]
+    log = SAMPLES["inspect"][0] | {"samples": [sample | {"id": None}]}
+    with pytest.raises(LogRowError, match="no 'id'"):
+        read_logs([log])
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
+    columns = {"left": "one", "right": "two", "result": "pref", "prompt": "place"}
+    with pytest.raises(LogRowError, match="no column 'place', named for the prompt") as caught:
+        read_logs([{"one": "m", "two": "n", "pref": "left"}], form="table", columns=columns)
+    assert "'one', 'two', 'pref'" in str(caught.value)
+    assert "check case" in str(caught.value)
 
 
 def test_both_seats_under_one_name_are_counted_and_left_out() -> None:

@@ -276,7 +276,7 @@ def _read_rows(
         try:
             entries = [*reader.read(record, source)]
         except RowFault as fault:
-            raise LogRowError(source.path, n, reader.name, str(fault)) from fault
+            raise LogRowError(source.path, n, reader.name, str(fault), fault.todo) from fault
         # A record may hold anything anywhere: a number for an object, a list for a name.
         except (AttributeError, TypeError, ValueError, LookupError) as error:
             found = f"a field of another kind than this format has: {error}"

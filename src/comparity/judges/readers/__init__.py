@@ -129,7 +129,11 @@ Entry = Judgment | Score | AnswerText | PromptFact | Omission
 
 
 class RowFault(Exception):  # noqa: N818
-    """What is wrong with a record; whoever reads the file knows which one it is."""
+    """What is wrong with a record, and what to do about it; whoever reads knows which one it is."""
+
+    def __init__(self, found: str, todo: str = "") -> None:
+        super().__init__(found)
+        self.todo = todo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,7 +158,11 @@ def is_battle(record: Record) -> bool:
 
 def read_one_hot(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one battle whose result is written in three columns."""
-    marks = [verdict for name, verdict in ONE_HOT.items() if number_of(record.get(name)) == 1]
+    told = {name: number_of(record.get(name)) for name in ONE_HOT}
+    for name, mark in told.items():
+        if record.get(name) is not None and mark not in (0, 1):
+            raise RowFault(f"{name!r} is {str(record[name])[:40]!r}, neither 0 nor 1")
+    marks = [ONE_HOT[name] for name, mark in told.items() if mark == 1]
     if len(marks) > 1:
         raise RowFault("more than one of winner_model_a, winner_model_b and winner_tie is 1")
     texts = [_last_of_list(record.get(f"response_{side}")) for side in "ab"]

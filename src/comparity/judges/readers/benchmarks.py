@@ -11,6 +11,7 @@ format                what winners mean
                       (inconsistent)" is a judge whose two orders disagree, so a log with this word
                       has both orders in one row, and no seats
 ``mt-bench orders``   ``winner_ab`` and ``winner_ba`` are raw seats: in the second A is model_b
+``mt-bench scores``   FastChat's single answers, 1 to 10; -1 is a failure. They have no seats
 ``judgebench``        ``judgments[2]``, decisions A>B, B>A and A=B in raw seats, the second with the
                       answers exchanged; ``label`` is the truth. ``judge_name`` is the prompt: the
                       model is in the name of the file, and in each judgment
@@ -25,6 +26,7 @@ format                what winners mean
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -46,6 +48,7 @@ from comparity.judges.readers import (
     Reader,
     Record,
     RowFault,
+    Score,
     Source,
     digest,
     exchange_seats,
@@ -195,6 +198,22 @@ def read_question(record: Record, _: Source) -> Iterator[PromptFact]:
     yield PromptFact(text_of(record, "question_id"), category, turns)
 
 
+def read_single(record: Record, source: Source) -> Iterator[Score]:
+    """Yield the score of one answer."""
+    judge, variant = judge_and_prompt(record.get("judge") or source.judge)
+    number = number_of(record.get("score"))
+    failed = math.isnan(number) or number < 0
+    yield Score(
+        judge=judge,
+        prompt=text_of(record, "question_id"),
+        answerer=text_of(record, "model"),
+        score=math.nan if failed else number,
+        reason=why_failed(record.get("judgment")) if failed else "",
+        turn=optional_text(record, "turn"),
+        category=variant,
+    )
+
+
 def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one judgment for each order."""
     texts = text_of(record, "response_A"), text_of(record, "response_B")
@@ -342,6 +361,12 @@ READERS = (
         about="questions of MT-bench",
         matches=lambda record: has(record, "question_id", "turns"),
         read=read_question,
+    ),
+    Reader(
+        name="mt-bench scores",
+        about="MT-bench scores of single answers",
+        matches=lambda record: has(record, "question_id", "model", "score", "judge"),
+        read=read_single,
     ),
     Reader(
         name="judgebench",

@@ -63,6 +63,8 @@ SCORES = (
     ("chosen_score", "rejected_score"),
     ("reward_chosen", "reward_rejected"),
     ("chosen_reward", "rejected_reward"),
+    ("chosen_rating", "rejected_rating"),
+    ("chosen-rating", "rejected-rating"),
 )
 
 
@@ -179,18 +181,17 @@ def _unroll(record: Record) -> Iterator[Record]:
 
 
 def _read_chosen(record: Record, source: Source) -> Judgment:
-    texts = [_last_message(record.get(name)) for name in ("chosen", "rejected")]
-    for side, name in enumerate(("text_chosen", "text_rejected")):
-        texts[side] = texts[side] or _last_message(record.get(name))
+    texts = [_chosen_text(record, kind) for kind in ("chosen", "rejected")]
     question = _last_message(record.get("prompt")) or optional_text(record, "question")
     place = optional_text(record, "id", "prompt_id") or digest(question or "".join(map(str, texts)))
     names = [
-        optional_text(record, f"{kind}_model") or name_of_text(kind, text or place)
+        optional_text(record, f"{kind}_model", f"{kind}-model") or name_of_text(kind, text or place)
         for kind, text in zip(("chosen", "rejected"), texts, strict=True)
     ]
-    scored = next((pair for pair in SCORES if has(record, *pair)), None)
+    # Of a pair of scores of which one is not there, nobody knows who had the larger one.
+    scored = next((pair for pair in SCORES if {*pair} & {*record}), None)
     if scored is not None:
-        one, two = (_number(record[name]) for name in scored)
+        one, two = (_number(record.get(name)) for name in scored)
         verdict = NO_VERDICT if math.isnan(one - two) else (one > two) - (one < two)
     elif "results" in record:
         verdict = _verdict_of_result(number_of(record["results"]))
@@ -212,6 +213,14 @@ def _read_chosen(record: Record, source: Source) -> Judgment:
         texts=(texts[0], texts[1]),
         question=question or None,
     )
+
+
+def _chosen_text(record: Record, kind: str) -> str | None:
+    """Return the chosen or the rejected answer; results that keep scores alone have none."""
+    text = _last_message(record.get(kind)) or _last_message(record.get(f"text_{kind}"))
+    if text is None and not _is_rewardbench(record):
+        raise RowFault(f"{kind!r} holds no text")
+    return text
 
 
 def _verdict_of_result(result: float) -> int:
@@ -236,6 +245,9 @@ def _last_message(value: Any) -> str | None:
 
 def read_pandalm(record: Record, _: Source) -> Iterator[Judgment]:
     """Yield one judgment for each annotator's column."""
+    for name in ("response1", "response2"):
+        if name not in record:
+            raise RowFault(f"no {name!r}")
     # The published test set has NaN for an empty answer.
     texts = optional_text(record, "response1"), optional_text(record, "response2")
     question = f"{optional_text(record, 'instruction')}\n{optional_text(record, 'input')}"
