@@ -162,6 +162,59 @@ def test_choices_that_do_not_go_together_are_refused(choices: dict[str, Any]) ->
         audit_judges(TABLE, **choices)
 
 
+def vote(prompt: Any, judge: str = "j", **change: Any) -> dict[str, Any]:
+    row = {"question_id": prompt, "model_a": "m", "model_b": "n", "winner": "model_a", "turn": 1}
+    return row | {"judge": judge} | change
+
+
+def test_names_that_differ_hardly_are_pointed_out() -> None:
+    rows = [vote("1"), vote("01"), vote("x", judge="J"), vote("X", model_a="M")]
+    alike = "that differ only in case, spaces or leading zeros are taken for different ones"
+    found = [one for one in audit_judges(rows).notes if alike in one]
+    assert found == [
+        f"Judges {alike}: j, J.",
+        f"Answerers {alike}: m, M.",
+        # Other names of prompts may be their texts, which are shown on request only.
+        f"Prompts {alike}: 1, 01.",
+    ]
+
+
+def test_names_that_were_given_for_nothing_are_told() -> None:
+    rows = [vote(k) for k in range(3)]
+    notes = " ".join(audit_judges(rows, judge="zz", baseline="b").notes)
+    assert "zz was named as the judge (--judge), but the logs say who judged." in notes
+    assert "b was named as the baseline (--baseline), but no log of arena-hard" in notes
+    assert "was named" not in " ".join(audit_judges(games(), baseline="b").notes)
+
+
+def test_the_reading_counts_pairs_in_both_orders() -> None:
+    rows = [vote(k, model_a="n", model_b="m", judge="human") for k in range(2)]
+    rows += [vote(k, judge="human") for k in range(1, 8)]
+    (reading,) = audit_judges(rows).readings
+    assert reading.seats == "both orders of 1 of 8 pairs"
+    mixed = [vote(1, judge="human"), vote(1, judge="gpt4_pair"), vote(2, judge="gpt4_pair")]
+    (reading,) = audit_judges(mixed).readings
+    assert reading.seats == "both orders in one row of 2 judgments"
+
+
+def test_scores_that_compare_nothing_are_said_to_be_of_other_prompts() -> None:
+    # Two answerers, and no prompt that both got.
+    rows = [
+        {"question_id": k, "model": f"m{k}", "judge": "j", "score": 7 + k, "turn": 1}
+        for k in range(2)
+    ]
+    assert "No judge scored two answers to one prompt" in str(audit_judges(rows))
+
+
+def test_a_panel_of_which_no_answer_is_known_says_why_no_leans_are_told() -> None:
+    rows = [
+        vote(k, judge=judge, winner="model_a" if (k + place) % 3 else "model_b")
+        for k in range(60)
+        for place, judge in enumerate(("x", "y", "z"))
+    ]
+    assert any("known of all of them" in one for one in audit_judges(rows).notes)
+
+
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Go to a folder with a log."""

@@ -371,6 +371,26 @@ def test_annotators_without_ids_are_numbered() -> None:
     assert read_logs([row | {"responses": answers}])[0].judges == ("annotator 1", "annotator 2")
 
 
+@pytest.mark.parametrize("is_text", [True, False])
+def test_a_prompt_may_stand_in_the_conversations_alone(is_text: bool) -> None:
+    def said(answer: str) -> Any:
+        if is_text:
+            return f"\n\nHuman: Name a colour.\n\nAssistant: {answer}"
+        asked = {"role": "user", "content": "Name a colour."}
+        return [asked, {"role": "assistant", "content": answer}]
+
+    rows = [{"chosen": said("Red."), "rejected": said(other)} for other in ("Blue", "Lilac!")]
+    log, _ = read_logs(rows)
+    assert len(log.prompts) == 1
+    assert [end.tolist() for end in log.lengths] == [[4, 4], [4, 6]]
+
+
+def test_scores_of_rewardbench_2_may_stand_in_lists_of_their_own() -> None:
+    row = {"id": "1", "subset": "Math", "results": 1.0, "num_correct": 1}
+    log, _ = read_logs([row | {"text": ["a", "b", "c"], "scores": [[0.5], [0.7], [0.1]]}])
+    assert log.verdict.tolist() == [SECOND, FIRST]
+
+
 def test_ratings_of_preference_data_are_scores() -> None:
     row = {"prompt": "Name a colour.", "chosen": "Red.", "rejected": "Blue"}
     rows = [row | {"chosen_rating": 3.0, "rejected_rating": 4.5, "chosen_model": "m"}]

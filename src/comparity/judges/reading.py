@@ -368,11 +368,14 @@ def _seats(log: JudgeLog, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     """Say what is known of the order in which answers were shown."""
     if not rows.any():
         return ""
-    if (log.orders[rows] > 0).any():
-        return "both orders in one row" if (log.orders[rows] > 0).all() else "some in both orders"
+    if n := int(np.count_nonzero(log.orders[rows])):
+        of_some = "" if n == np.count_nonzero(rows) else f" of {n:,} judgments"
+        return f"both orders in one row{of_some}"
     if not log.seated[rows].any():
         return "seats unknown"
     kept = rows & log.seated
     ways = np.stack([log.judge[kept], log.pair[kept], log.first[kept] < log.second[kept]], axis=1)
-    both = np.unique(np.unique(ways, axis=0)[:, :2], axis=0, return_counts=True)[1]
-    return "both orders" if (both == 2).mean() > 0.5 else "one order"
+    both = np.unique(np.unique(ways, axis=0)[:, :2], axis=0, return_counts=True)[1] == 2
+    if both.any() and not both.all():
+        return f"both orders of {int(both.sum()):,} of {len(both):,} pairs"
+    return "both orders" if both.all() else "one order"

@@ -57,6 +57,8 @@ from comparity.judges.readers import (
 
 RESULTS = {1.0: FIRST, 0.0: SECOND, 0.5: TIE}
 ANNOTATED = {"1": FIRST, "2": SECOND, "0": TIE, "tie": TIE}
+# How conversations begin that are one text (HH-RLHF), and what stands before each answer.
+DIALOGUE, ANSWER = "\n\nHuman:", "\n\nAssistant:"
 SCORES = (
     ("scores_chosen", "scores_rejected"),
     ("score_chosen", "score_rejected"),
@@ -151,7 +153,7 @@ def read_chosen(record: Record, source: Source) -> Iterator[Judgment]:
 
 def _read_best_of(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield each right answer against each wrong one: RewardBench 2 scores several of both."""
-    scores = [number_of(one) for one in list_of(record, "scores")]
+    scores = [_number(one) for one in list_of(record, "scores")]
     n_right = int(number_of(record.get("num_correct", 1)))
     texts = record.get("text")
     if not isinstance(texts, list):
@@ -182,7 +184,7 @@ def _unroll(record: Record) -> Iterator[Record]:
 
 def _read_chosen(record: Record, source: Source) -> Judgment:
     texts = [_chosen_text(record, kind) for kind in ("chosen", "rejected")]
-    question = _last_message(record.get("prompt")) or optional_text(record, "question")
+    question = _question_of(record)
     place = optional_text(record, "id", "prompt_id") or digest(question or "".join(map(str, texts)))
     names = [
         optional_text(record, f"{kind}_model", f"{kind}-model") or name_of_text(kind, text or place)
@@ -236,10 +238,25 @@ def _number(value: Any) -> float:
     return number_of(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
+def _question_of(record: Record) -> str:
+    """Return the prompt; without one, what stands in the chosen conversation before the answer."""
+    told = _last_message(record.get("prompt")) or optional_text(record, "question")
+    chosen = record.get("chosen")
+    if told or not chosen:
+        return told
+    if isinstance(chosen, str):
+        return chosen.rpartition(ANSWER)[0] if chosen.startswith(DIALOGUE) else ""
+    messages = chosen[:-1] if isinstance(chosen, list) else []
+    said = [one.get("content") for one in messages if isinstance(one, dict)]
+    return "\n".join(one for one in said if isinstance(one, str))
+
+
 def _last_message(value: Any) -> str | None:
     """Return a text, or the last message of a conversation."""
     if isinstance(value, list) and value and isinstance(value[-1], dict):
         value = value[-1].get("content")
+    if isinstance(value, str) and value.startswith(DIALOGUE) and ANSWER in value:
+        return value.rpartition(ANSWER)[2].strip()
     return value if isinstance(value, str) else None
 
 
