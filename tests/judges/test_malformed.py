@@ -60,6 +60,21 @@ def test_a_record_nested_too_deeply_is_an_error(depth: int, tmp_path: Path) -> N
         read_logs(write(tmp_path / "log.jsonl", text))
 
 
+def test_a_line_cut_within_a_letter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    whole = json.dumps({"question_id": 1, "about": "x" * 20_000}).encode()
+    path.write_bytes(whole + b"\n" + '{"question_id": "\u00e9'.encode()[:-1])
+    with pytest.raises(UnreadableFileError, match=r"line 2: .* in position 17: unexpected end"):
+        read_logs(path, form="arena")
+
+
+def test_a_log_of_inspect_that_is_no_archive_is_not_asked_for_a_header_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_text("half", encoding="utf-8")
+    with pytest.raises(UnreadableFileError, match="complete and was written by Inspect"):
+        read_logs(path)
+
+
 def test_another_encoding_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(json.dumps({"x": "ä"}, ensure_ascii=False).encode("latin-1"))
