@@ -423,6 +423,16 @@ def test_a_judge_whom_the_log_does_not_name_is_found_in_the_path(tmp_path: Path)
     assert read_logs(logs[:1], judge="mine")[0].judges == ("mine",)
 
 
+def test_files_of_one_name_are_two_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One below the other: the part in which their paths differ is empty for the first.
+    monkeypatch.chdir(tmp_path)
+    logs = [Path("run.json"), Path("old/run.json")]
+    for path in logs:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([LLMBAR[0] | {"about": str(path)}]), encoding="utf-8")
+    assert read_logs(logs)[0].judges == ("run.json", "old/run.json")
+
+
 def test_judges_of_judgebench_are_told_apart_by_their_files(tmp_path: Path) -> None:
     # run_judge.py writes the prompt's name into records, and the model into the file's name.
     named = "dataset=judgebench,response_model={},judge_name=arena_hard,judge_model={}.jsonl"

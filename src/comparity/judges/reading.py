@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
@@ -109,7 +110,7 @@ def read_logs(
     names = [*tables]
     builder = LogBuilder(keep_texts=keep_texts)
     opened = [(name, *_open_log(name, rows, form)) for name, rows in tables.items()]
-    called = _name_paths(names)
+    called = _tell_apart(_name_paths(names))
     records: dict[str, int] = {}
     files: dict[str, list[str]] = {}
     contents: dict[str, Content] = {}
@@ -324,6 +325,18 @@ def _name_paths(names: Sequence[str]) -> dict[str, str]:
         name: "/".join(part[-3:-1]) if part[-1] in PLAIN_NAMES and len(part) > 1 else part[-1]
         for name, part in parts.items()
     }
+
+
+def _tell_apart(called: Mapping[str, str]) -> dict[str, str]:
+    """Call files by their paths where two would have one name.
+
+    Examples
+    --------
+    >>> _tell_apart({"run.json": "run", "old/run.json": "run", "gpt.json": "gpt"})
+    {'run.json': 'run.json', 'old/run.json': 'old/run.json', 'gpt.json': 'gpt'}
+    """
+    times = Counter(called.values())
+    return {path: name if times[name] == 1 else path for path, name in called.items()}
 
 
 def _count_shared(parts: Sequence[Sequence[str]]) -> int:
