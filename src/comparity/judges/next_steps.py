@@ -206,9 +206,12 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
         if one.consistent is not None and one.consistent.interval.high < FEWEST_CONSISTENT
     ]
     if coins:
+        change = "this judge out, or change its prompt"
+        if len(coins) > 1:
+            change = "these judges out, or change their prompts"
         yield (
             f"{list_names(coins)}: fewer than half of the verdicts stay when the answers change "
-            "seats. Leave this judge out, or change its prompt."
+            f"seats. Leave {change}."
         )
     for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
         names = [

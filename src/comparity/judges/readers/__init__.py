@@ -293,6 +293,13 @@ def verdict_of(word: Any, coding: Mapping[str, int], field: str) -> int:
     raise RowFault(f"{field!r} is {key[:40]!r}, none of {known}")
 
 
+def verdict_in(record: Record, name: str, coding: Mapping[str, int]) -> int:
+    """Return the verdict in a field that must be there; null is none."""
+    if name not in record:
+        raise RowFault(f"no {name!r}")
+    return NO_VERDICT if record[name] is None else verdict_of(record[name], coding, name)
+
+
 def flip(verdict: int) -> int:
     """Return a verdict with the two answers exchanged."""
     return -verdict if verdict != NO_VERDICT else verdict

@@ -60,6 +60,7 @@ from comparity.judges.readers import (
     number_of,
     optional_text,
     text_of,
+    verdict_in,
     verdict_of,
     why_missing,
 )
@@ -114,7 +115,7 @@ def read_pairs(record: Record, source: Source) -> Iterator[Judgment]:
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
     one, two = text_of(record, "model_1"), text_of(record, "model_2")
     for game, (first, second) in ((1, (one, two)), (2, (two, one))):
-        won = verdict_of(text_of(record, f"g{game}_winner"), MODELS, f"g{game}_winner")
+        won = verdict_in(record, f"g{game}_winner", MODELS)
         shown = record.get(f"g{game}_user_prompt")
         said = record.get(f"g{game}_judgment")
         yield Judgment(
@@ -134,9 +135,9 @@ def read_pairs(record: Record, source: Source) -> Iterator[Judgment]:
 def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one vote, or both orders in one."""
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
-    word = text_of(record, "winner")
+    word = record.get("winner")
     one, two = text_of(record, "model_a"), text_of(record, "model_b")
-    verdict = verdict_of(word, {one: FIRST, two: SECOND, **VOTES}, "winner")
+    verdict = verdict_in(record, "winner", {one: FIRST, two: SECOND, **VOTES})
     is_person = bool(PEOPLE.match(judge))
     # Whoever collapses both orders says so by this word, or by calling the judge a pair.
     both = word == INCONSISTENT or (not is_person and "pair" in f"{judge} {variant}")
@@ -162,7 +163,7 @@ def read_orders(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield both orders of one pair, each in its own seats."""
     one, two = text_of(record, "model_a"), text_of(record, "model_b")
     for order, (first, second) in (("ab", (one, two)), ("ba", (two, one))):
-        verdict = verdict_of(text_of(record, f"winner_{order}"), SEATS, f"winner_{order}")
+        verdict = verdict_in(record, f"winner_{order}", SEATS)
         yield Judgment(
             judge=text_of(record, "judge_id", "judge"),
             prompt=text_of(record, "question_id"),
