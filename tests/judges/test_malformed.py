@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from comparity.cli import main
 from comparity.errors import (
     ComparityError,
     LogRowError,
@@ -286,6 +287,16 @@ def test_a_result_that_is_not_read_is_an_error_not_a_guess() -> None:
     rows = [{"better": "m", "worse": "n", "preference": "n"}]
     with pytest.raises(LogRowError, match="preference"):
         read_logs(rows)
+
+
+def test_codes_that_are_not_known_are_to_be_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "log.csv", "left,right,label\nm,n,1\n")
+    with pytest.raises(SystemExit):
+        main(["judges", str(path)])
+    told = "name the columns by --left, --right and --result, and what the values mean by --coding."
+    assert told in capsys.readouterr().err
 
 
 def test_an_empty_result_is_an_error_unless_it_may_be_left_out() -> None:

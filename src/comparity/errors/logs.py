@@ -37,12 +37,13 @@ class UnknownLogError(ComparityError, ValueError):
 class LogRowError(ComparityError, ValueError):
     """A record of a log is not what its format says.
 
-    `todo` has places for the options that name columns.
+    `todo` has places for the options that name columns and codes, and leave out rows.
     """
 
     def __init__(self, path: str, row: int, form: str, found: str, todo: str = "") -> None:
         other = "mend or delete this record, or say by {} that the file is of another format."
-        options = ("left", "right", "result") if todo else ("format",)
+        columns = ("left", "right", "result", "coding", "drop_missing")
+        options = columns if todo else ("format",)
         super().__init__(
             f"cannot read record {row:,} of {path!r} as {form!r}.",
             found,

@@ -63,6 +63,7 @@ LAYOUTS = (
 LONGEST_NAME = 100
 SPELLING = "names of columns are compared exactly; check case."
 NAME_COLUMN = "name columns that the table has by {}, {} and {}."
+CODES = "name the columns by {}, {} and {}, and what the values mean by {}."
 # Whether a row is a tie, where columns say who won, and names that look like it.
 TIED, TIES = "tied", {"tie", "ties", "is_tie", "draw"}
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
@@ -123,7 +124,7 @@ def read_row(record: Record, source: Source) -> Iterator[Entry]:
     first, second = text_of(record, left), text_of(record, right)
     if result and not str("" if record.get(result) is None else record[result]).strip():
         if not source.drop_missing:
-            raise RowFault(f"{result!r} is empty; --drop-missing leaves such rows out")
+            raise RowFault(f"{result!r} is empty", "fill it, or leave such rows out by {4}.")
         yield Omission("no result")
         return
     way = 1 if result else _look_up(record, ("seat", "side"), STANDS)
@@ -177,12 +178,13 @@ def _verdict(
     cell: object, result: str, items: tuple[str, str], coding: Mapping[str, int] | None
 ) -> int:
     """Return the verdict of a cell: a code that was explained, a word, or the name of an item."""
-    if coding is not None:
-        return verdict_of(spell_code(cell), coding, result)
     for item, verdict in zip(items, (FIRST, SECOND), strict=True):
-        if spell(cell) == item:
+        if coding is None and spell(cell) == item:
             return verdict
-    return verdict_of(cell, WORDS, result)
+    try:
+        return verdict_of(spell_code(cell), WORDS if coding is None else coding, result)
+    except RowFault as fault:
+        raise RowFault(str(fault), CODES) from fault
 
 
 def is_layout(record: Record) -> bool:
