@@ -197,6 +197,26 @@ def test_the_reading_counts_pairs_in_both_orders() -> None:
     assert reading.seats == "both orders in one row of 2 judgments"
 
 
+def test_records_of_two_files_are_counted_in_the_reading(tmp_path: Path) -> None:
+    logs = []
+    for place, prompts in enumerate((range(10), range(6, 16))):
+        logs.append(tmp_path / f"{place}.jsonl")
+        rows = [vote(k, judge="human") for k in prompts]
+        logs[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    audit = audit_judges(logs)
+    (reading,) = audit.readings
+    assert (reading.judgments, reading.prompts, reading.in_several_files) == (20, 16, 4)
+    assert "4 records of another file, too, counted as judged again" in " ".join(str(audit).split())
+    # Records that do not name their judge may be alike by chance.
+    battles = [dict(row) for row in SAMPLES["arena judges"]]
+    for path, more in zip(logs, ("x3", "x4"), strict=True):
+        rows = [*battles, battles[0] | {"id": more}]
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    json_logs = [path.rename(path.with_suffix(".json")) for path in logs]
+    (reading,) = audit_judges(json_logs).readings
+    assert (reading.judges, reading.in_several_files) == (2, 0)
+
+
 def test_scores_that_compare_nothing_are_said_to_be_of_other_prompts() -> None:
     # Two answerers, and no prompt that both got.
     rows = [

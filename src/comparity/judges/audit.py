@@ -50,8 +50,8 @@ from comparity.judges.rates import (
     ties,
 )
 from comparity.judges.readers import NO_VERDICT, REASONS
-from comparity.judges.reading import Reading, read_logs
-from comparity.judges.result import Example, JudgesAudit, JudgeSummary
+from comparity.judges.reading import read_logs
+from comparity.judges.result import Example, JudgesAudit, JudgeSummary, Reading
 from comparity.judges.single_scores import summarise_scores
 from comparity.judges.wins import PEOPLE, TRUTH, LeanFindings
 from comparity.reports.sections import clip

@@ -6,7 +6,6 @@ import marshal
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, takewhile
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -33,6 +32,7 @@ from comparity.judges.readers import (
     known_readers,
 )
 from comparity.judges.readers.pointwise import read_inspect_archive
+from comparity.judges.result import Reading
 from comparity.tables.files import file_sha256, local_file, read_table
 from comparity.tables.frames import is_frame, is_missing, of_engine, translate_duckdb
 from comparity.tables.json_records import parse_documents
@@ -44,40 +44,6 @@ IN_MEMORY = "records"
 # Values that are never missing, looked at first for speed.
 FULL = {str, int, bool}
 PLAIN_NAMES = {"result", "results", "annotations", "output", "outputs", "judgments", "log", "data"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How the files of one format were read.
-
-    Attributes
-    ----------
-    form, about : str
-        What the format is called, and what it is.
-    is_documented_only : bool
-        Whether its reader was written from documentation alone.
-    files : tuple of str
-    records, judgments, prompts, answerers, judges : int
-    scores : int
-        Answers that were judged alone.
-    seats : str
-        What is known of the order in which answers were shown.
-    missing : mapping of str to int
-        Judgments without a verdict, by reason.
-    """
-
-    form: str
-    about: str
-    is_documented_only: bool
-    files: tuple[str, ...]
-    records: int
-    judgments: int
-    prompts: int
-    answerers: int
-    judges: int
-    scores: int
-    seats: str
-    missing: Mapping[str, int]
 
 
 def read_logs(
@@ -127,7 +93,10 @@ def read_logs(
     if not len(log) and not log.scores:
         left_out = "; ".join(f"{n:,} left out, {why}" for why, n in log.omitted.items())
         raise NoVerdictError(names, f"no judgment of two answers ({left_out or 'no row of any'})")
-    return log, tuple(_describe(form, files[form], records[form], log) for form in files)
+    return log, tuple(
+        _describe(form, names, records[form], log, _count_in_several(contents, names))
+        for form, names in files.items()
+    )
 
 
 def _tables_of(logs: Any) -> dict[str, Iterator[Any]]:
@@ -203,6 +172,11 @@ class Content(NamedTuple):
     records: NDArray[np.int64]
     judges: frozenset[str]
 
+    @property
+    def told_apart(self) -> NDArray[np.int64]:
+        """The numbers, others for another judge whom records may not name."""
+        return self.records ^ hash(self.judges) if len(self.judges) == 1 else self.records
+
     def is_part_of(self, other: Content) -> bool:
         """Say whether all records are in another file, too.
 
@@ -221,6 +195,12 @@ def _check_copied(contents: Mapping[str, Content]) -> None:
     for less, more in combinations(by_size, 2):
         if contents[less].is_part_of(contents[more]):
             raise SameLogError(more, less)
+
+
+def _count_in_several(contents: Mapping[str, Content], files: Sequence[str]) -> int:
+    """Count records that stand in several files: a second run of a judge, or copies."""
+    found = np.concatenate([contents[name].told_apart for name in files])
+    return len(found) - len(np.unique(found))
 
 
 def _open_log(name: str, rows: Iterator[Any], form: str) -> tuple[Reader, Iterator[Any]]:
@@ -353,7 +333,9 @@ def _parts(name: str) -> list[str]:
     return [*(one for one in path.parts[:-1] if one not in ("/", "..", ".")), stem]
 
 
-def _describe(form: str, files: Sequence[str], records: int, log: JudgeLog) -> Reading:
+def _describe(
+    form: str, files: Sequence[str], records: int, log: JudgeLog, in_several: int
+) -> Reading:
     """Return what was found in the files of one format."""
     reader = known_readers()[form]
     of_files = np.isin(np.array(log.sources, dtype=object)[log.source], files)
@@ -374,6 +356,7 @@ def _describe(form: str, files: Sequence[str], records: int, log: JudgeLog) -> R
         scores=sum(n for source, n in log.scores_by_source.items() if source in files),
         seats=_seats(log, of_files),
         missing={reason: n for reason, n in missing.items() if n},
+        in_several_files=in_several,
     )
 
 
