@@ -199,6 +199,14 @@ def test_refusals_to_score_are_counted_as_such() -> None:
     assert [one.reason for one in read_logs([score])[0].scores] == ["refused"]
 
 
+@pytest.mark.parametrize(
+    ("judge", "orders"), [("gpt4_pair", 1), (["gpt-4", "pair-v2"], 1), ("llm-blender/pairrm", 0)]
+)
+def test_judges_of_both_orders_in_one_row_are_called_a_pair(judge: Any, orders: int) -> None:
+    log, _ = read_logs([MT_BENCH_VOTES[0] | {"judge": judge}])
+    assert log.orders.tolist() == [orders]
+
+
 def test_collapsed_orders_have_no_seats() -> None:
     log, _ = read_logs(MT_BENCH_VOTES)
     assert log.people == ("expert_1", "expert_2")

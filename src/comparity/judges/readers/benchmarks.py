@@ -83,6 +83,8 @@ VOTES = {
     "error": NO_VERDICT,
 }
 PEOPLE = re.compile(r"(expert|author|human|people|annotator|crowd)", re.IGNORECASE)
+# gpt4_pair and pair-v2, and not a judge such as pairrm.
+PAIR = re.compile(r"(?<![^\W_])pair(?![^\W_])")
 # FastChat writes this in place of a judgment that it did not get.
 FAILED = "$ERROR$"
 # Files are called dataset=...,response_model=...,judge_name=...,judge_model=....jsonl.
@@ -140,7 +142,7 @@ def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     verdict = verdict_in(record, "winner", {one: FIRST, two: SECOND, **VOTES})
     is_person = bool(PEOPLE.match(judge))
     # Whoever collapses both orders says so by this word, or by calling the judge a pair.
-    both = word == INCONSISTENT or (not is_person and "pair" in f"{judge} {variant}")
+    both = word == INCONSISTENT or (not is_person and bool(PAIR.search(f"{judge} {variant}")))
     agreed = OTHER_IN_BOTH if word == INCONSISTENT else SAME_IN_BOTH
     turn = optional_text(record, "turn")
     last = int(turn) if turn.isdecimal() else None
