@@ -172,10 +172,10 @@ def test_names_that_differ_hardly_are_pointed_out() -> None:
     alike = "that differ only in case, spaces or leading zeros are taken for different ones"
     found = [one for one in audit_judges(rows).notes if alike in one]
     assert found == [
-        f"Judges {alike}: j, J.",
-        f"Answerers {alike}: m, M.",
+        f"Judges {alike}: 'j', 'J'.",
+        f"Answerers {alike}: 'm', 'M'.",
         # Other names of prompts may be their texts, which are shown on request only.
-        f"Prompts {alike}: 1, 01.",
+        f"Prompts {alike}: '1', '01'.",
     ]
 
 

@@ -96,7 +96,7 @@ def _look_alikes(log: JudgeLog) -> Iterator[tuple[str, list[str]]]:
         spelled: dict[str, list[str]] = {}
         for name in names:
             spelled.setdefault(" ".join(name.casefold().split()).lstrip("0"), []).append(name)
-        alike = [clip(name) for group in spelled.values() if len(group) > 1 for name in group]
+        alike = [repr(clip(name)) for group in spelled.values() if len(group) > 1 for name in group]
         if alike:
             yield kind, alike
 
