@@ -254,7 +254,7 @@ def _column_of(row: Record) -> tuple[str, str]:
     """Return who answered a row, and the column in which promptfoo shows it: one of each prompt."""
     provider, prompt = row.get("provider"), row.get("prompt")
     told = provider if isinstance(provider, Mapping) else {"id": provider}
-    template = optional_text(prompt, "label") if isinstance(prompt, Mapping) else ""
+    template = optional_text(prompt, "label", "display") if isinstance(prompt, Mapping) else ""
     # Two providers of one model differ by their label.
     parts = (optional_text(told, "id"), optional_text(told, "label"))
     who = ", ".join(dict.fromkeys(part for part in parts if part)) or "unknown"
