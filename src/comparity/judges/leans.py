@@ -44,6 +44,7 @@ from comparity.judges.answerers import (
     numbers_of,
 )
 from comparity.judges.log import JudgeLog
+from comparity.judges.rates import is_order_fixed
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
 from comparity.judges.wins import (
@@ -327,7 +328,7 @@ def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
     """Say whether quality alone explains no seats, neither of all judgments nor of one judge."""
     better, worse, seats = _in_order(panel.log, answers)
     n, own = len(answers.answerer), panel.judge == panel.names.index(zero)
-    return not any(
+    return not is_order_fixed(panel.log, is_seated(panel.log)) and not any(
         explains_seats(better[rows], worse[rows], seats[rows], n) for rows in (slice(None), own)
     )
 
