@@ -271,6 +271,19 @@ def test_the_command_writes_json_and_csv(log: Path, capsys: pytest.CaptureFixtur
         assert [row["judge"] for row in csv.DictReader(file)] == ["j0", "j1"]
 
 
+def test_half_a_letter_in_a_name_is_spelled_out(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    rows = [vote(k, judge="j\ud800") for k in range(3)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert run(str(path), "--csv", str(tmp_path / "judges.csv")) == 0
+    assert "j\\ud800,0,3,3," in (tmp_path / "judges.csv").read_text(encoding="utf-8")
+
+
+def test_huge_scores_are_drawn() -> None:
+    row = {"question_id": 1, "model": "m", "judge": "j", "score": 1e30, "turn": 1}
+    assert "1e+30" in audit_judges([row]).to_html()
+
+
 def test_the_command_refuses_what_it_does_not_understand(
     log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -336,6 +336,15 @@ def test_nan_is_as_missing_as_none(form: str, change: dict[str, Any], tmp_path: 
     assert (logs[0].judges, logs[0].omitted) == (logs[1].judges, logs[1].omitted)
 
 
+@pytest.mark.parametrize("score", [float("inf"), 10**400])
+def test_a_score_without_end_is_missing(score: float) -> None:
+    # Of two of them neither is larger, which is no tie.
+    rows = [row | {"score": score} for row in SAMPLES["mt-bench scores"]]
+    log, _ = read_logs(rows)
+    assert log.verdict.tolist() == [NO_VERDICT, NO_VERDICT]
+    assert "n/a" in str(audit_judges(rows))
+
+
 def test_what_a_frame_does_not_hold_is_missing() -> None:
     pandas = pytest.importorskip("pandas")
     rows = [*ARENA, ARENA[1] | {"question_id": "x3", "winner": float("nan"), "judge": None}]

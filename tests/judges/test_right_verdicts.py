@@ -75,7 +75,19 @@ def test_a_list_in_one_order_tells_nothing_of_seats(turned: bool) -> None:
         assert audit.leans == ()
         assert "no answerer changed seats" in audit.notes[0]
         assert judge.first is None
-        assert judge.first_unknown == "any two answerers were always shown in one order"
+        assert judge.first_unknown == "answerers were always shown in one order"
+
+
+def test_orders_in_a_circle_are_no_list() -> None:
+    # Each of three is shown before one and after the other, so quality favours no seat.
+    rows = [
+        {"prompt": k, "judge": "J", "left": f"m{k % 3}", "right": f"m{(k + 1) % 3}"}
+        | {"winner": "left" if k % 5 else "right"}
+        for k in range(90)
+    ]
+    (judge,) = audit_judges(rows).judges
+    assert judge.first is not None
+    assert judge.first.rate == pytest.approx(0.8)
 
 
 def test_what_always_goes_together_is_not_told_apart() -> None:

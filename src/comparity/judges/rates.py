@@ -14,6 +14,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, norm
 
 from comparity.inference.clustered_rates import (
@@ -291,7 +293,7 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
     # An answerer who is always first wins there because of its quality, for all one knows.
     in_both = np.intersect1d(log.first[kept], log.second[kept]).size
     if in_both and is_order_fixed(log, kept):
-        return None, "any two answerers were always shown in one order"
+        return None, "answerers were always shown in one order"
     if in_both:
         return _share(log, kept, log.verdict == FIRST, level), ""
     if not decided.any():
@@ -306,12 +308,17 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
 
 
 def is_order_fixed(log: JudgeLog, rows: Rows) -> bool:
-    """Say whether no two answerers ever changed seats, too often for seats that were drawn."""
+    """Say whether answerers stand as in a list, too often for seats that were drawn.
+
+    Then none was shown before another that was ever shown before it, be it by way of others.
+    """
     first, second = (codes[rows].astype(np.int64) for codes in (log.first, log.second))
-    two = np.minimum(first, second) * len(log.answerers) + np.maximum(first, second)
-    order = (first < second).astype(np.int64)
-    n_two, n_shown = len(np.unique(two)), len(np.unique(2 * log.pair[rows] + order))
-    return len(np.unique(2 * two + order)) == n_two and n_shown - n_two >= FEWEST_IN_ONE_ORDER
+    n = len(log.answerers)
+    two, shown = np.unique(first * n + second), np.unique(2 * log.pair[rows] + (first < second))
+    if len(shown) - len(two) < FEWEST_IN_ONE_ORDER:
+        return False
+    before = csr_array((np.ones(len(two)), (two // n, two % n)), shape=(n, n))
+    return bool(connected_components(before, connection="strong")[0] == n)
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:

@@ -274,13 +274,12 @@ def list_of(record: Record, name: str) -> Sequence[Any]:
 
 
 def number_of(value: Any) -> float:
-    """Return a number, whatever it is written as; ``nan`` where it is none."""
-    if value is None:
-        return math.nan
+    """Return a number, whatever it is written as; ``nan`` where it is none, or has no end."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def verdict_of(word: Any, coding: Mapping[str, int], field: str) -> int:
