@@ -393,6 +393,13 @@ def test_a_prompt_may_stand_in_the_conversations_alone(is_text: bool) -> None:
     assert [end.tolist() for end in log.lengths] == [[4, 4], [4, 6]]
 
 
+def test_a_dialogue_may_be_the_prompt() -> None:
+    row = {"prompt": "\n\nHuman: Name a colour.\n\nAssistant:", "chosen": " Red."}
+    log, _ = read_logs([row | {"rejected": other} for other in ("Blue", "Lilac!")])
+    assert len(log.prompts) == 1
+    assert [end.tolist() for end in log.lengths] == [[5, 5], [4, 6]]
+
+
 def test_scores_of_rewardbench_2_may_stand_in_lists_of_their_own() -> None:
     row = {"id": "1", "subset": "Math", "results": 1.0, "num_correct": 1}
     log, _ = read_logs([row | {"text": ["a", "b", "c"], "scores": [[0.5], [0.7], [0.1]]}])

@@ -220,6 +220,8 @@ def _read_chosen(record: Record, source: Source) -> Judgment:
 def _chosen_text(record: Record, kind: str) -> str | None:
     """Return the chosen or the rejected answer; results that keep scores alone have none."""
     text = _last_message(record.get(kind)) or _last_message(record.get(f"text_{kind}"))
+    if text is not None and text.startswith(DIALOGUE) and ANSWER in text:
+        return text.rpartition(ANSWER)[2].strip()
     if text is None and not _is_rewardbench(record):
         raise RowFault(f"{kind!r} holds no text")
     return text
@@ -255,8 +257,6 @@ def _last_message(value: Any) -> str | None:
     """Return a text, or the last message of a conversation."""
     if isinstance(value, list) and value and isinstance(value[-1], dict):
         value = value[-1].get("content")
-    if isinstance(value, str) and value.startswith(DIALOGUE) and ANSWER in value:
-        return value.rpartition(ANSWER)[2].strip()
     return value if isinstance(value, str) else None
 
 
