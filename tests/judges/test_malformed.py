@@ -130,6 +130,11 @@ def test_an_unknown_word_for_the_winner_is_an_error(form: str, change: dict[str,
         read_logs([SAMPLES[form][0] | change], form=form)
 
 
+def test_an_empty_answer_is_an_answer() -> None:
+    log, _ = read_logs([{"prompt": "Name a colour.", "chosen": "Red.", "rejected": ""}])
+    assert [end.tolist() for end in log.lengths] == [[4], [0]]
+
+
 def test_a_score_that_is_not_there_is_missing() -> None:
     # Who had only one of two scores was taken for a choice without scores, won by the chosen.
     row = dict(SAMPLES["chosen, rejected"][0])

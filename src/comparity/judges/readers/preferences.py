@@ -219,7 +219,8 @@ def _read_chosen(record: Record, source: Source) -> Judgment:
 
 def _chosen_text(record: Record, kind: str) -> str | None:
     """Return the chosen or the rejected answer; results that keep scores alone have none."""
-    text = _last_message(record.get(kind)) or _last_message(record.get(f"text_{kind}"))
+    told = (_last_message(record.get(name)) for name in (kind, f"text_{kind}"))
+    text = next((one for one in told if one is not None), None)
     if text is not None and text.startswith(DIALOGUE) and ANSWER in text:
         return text.rpartition(ANSWER)[2].strip()
     if text is None and not _is_rewardbench(record):
