@@ -204,7 +204,9 @@ def read_question(record: Record, _: Source) -> Iterator[PromptFact]:
 def read_single(record: Record, source: Source) -> Iterator[Score]:
     """Yield the score of one answer."""
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
-    number = number_of(record.get("score"))
+    if "score" not in record:
+        raise RowFault("no 'score'")
+    number = number_of(record["score"])
     failed = math.isnan(number) or number < 0
     yield Score(
         judge=judge,
