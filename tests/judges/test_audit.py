@@ -153,12 +153,86 @@ def test_notes_are_shown_whole_and_names_in_them_are_cut() -> None:
         {"coding": "1=left"},
         {"prompt": "q"},
         {"left": "a", "right": "b", "result": "c", "coding": "1=up"},
+        {"left": "a", "right": "b", "result": "c", "coding": "1=left,1.0=right"},
         {"level": 1.0},
     ],
 )
 def test_choices_that_do_not_go_together_are_refused(choices: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         audit_judges(TABLE, **choices)
+
+
+def vote(prompt: Any, judge: str = "j", **change: Any) -> dict[str, Any]:
+    row = {"question_id": prompt, "model_a": "m", "model_b": "n", "winner": "model_a", "turn": 1}
+    return row | {"judge": judge} | change
+
+
+def test_names_that_differ_hardly_are_pointed_out() -> None:
+    rows = [vote("1"), vote("01"), vote("x", judge="J"), vote("X", model_a="M")]
+    alike = "that differ only in case, spaces or leading zeros are taken for different ones"
+    found = [one for one in audit_judges(rows).notes if alike in one]
+    assert found == [
+        f"Judges {alike}: 'j', 'J'.",
+        f"Answerers {alike}: 'm', 'M'.",
+        # Other names of prompts may be their texts, which are shown on request only.
+        f"Prompts {alike}: '1', '01'.",
+    ]
+
+
+def test_names_that_were_given_for_nothing_are_told() -> None:
+    rows = [vote(k) for k in range(3)]
+    notes = " ".join(audit_judges(rows, judge="zz", baseline="b").notes)
+    assert "zz was named as the judge (--judge), but the logs say who judged." in notes
+    assert "b was named as the baseline (--baseline), but no log of arena-hard" in notes
+    assert "was named" not in " ".join(audit_judges(games(), baseline="b").notes)
+
+
+def test_the_reading_counts_pairs_in_both_orders() -> None:
+    rows = [vote(k, model_a="n", model_b="m", judge="human") for k in range(2)]
+    rows += [vote(k, judge="human") for k in range(1, 8)]
+    (reading,) = audit_judges(rows).readings
+    assert reading.seats == "both orders of 1 of 8 pairs"
+    mixed = [vote(1, judge="human"), vote(1, judge="gpt4_pair"), vote(2, judge="gpt4_pair")]
+    (reading,) = audit_judges(mixed).readings
+    assert reading.seats == "both orders in one row of 2 judgments"
+
+
+def test_records_of_two_files_are_counted_in_the_reading(tmp_path: Path) -> None:
+    logs = []
+    for place, prompts in enumerate((range(10), range(6, 16))):
+        logs.append(tmp_path / f"{place}.jsonl")
+        rows = [vote(k, judge="human") for k in prompts]
+        logs[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    audit = audit_judges(logs)
+    (reading,) = audit.readings
+    assert (reading.judgments, reading.prompts, reading.in_several_files) == (20, 16, 4)
+    assert "4 records of another file, too, counted as judged again" in " ".join(str(audit).split())
+    # Records that do not name their judge may be alike by chance.
+    battles = [dict(row) for row in SAMPLES["arena judges"]]
+    for path, more in zip(logs, ("x3", "x4"), strict=True):
+        rows = [*battles, battles[0] | {"id": more}]
+        path.write_text(json.dumps(rows), encoding="utf-8")
+    json_logs = [path.rename(path.with_suffix(".json")) for path in logs]
+    (reading,) = audit_judges(json_logs).readings
+    assert (reading.judges, reading.in_several_files) == (2, 0)
+
+
+def test_scores_that_compare_nothing_are_said_to_be_of_other_prompts() -> None:
+    # Two answerers, and no prompt that both got.
+    rows = [
+        {"question_id": k, "model": f"m{k}", "judge": "j", "score": 7 + k, "turn": 1}
+        for k in range(2)
+    ]
+    assert "No judge scored two answers to one prompt" in str(audit_judges(rows))
+
+
+def test_a_panel_of_which_no_answer_is_known_says_why_no_leans_are_told() -> None:
+    rows = [
+        vote(k, judge=judge, winner="model_a" if (k + place) % 3 else "model_b")
+        for k in range(60)
+        for place, judge in enumerate(("x", "y", "z"))
+    ]
+    assert any("known of all of them" in one for one in audit_judges(rows).notes)
 
 
 @pytest.fixture
@@ -195,6 +269,19 @@ def test_the_command_writes_json_and_csv(log: Path, capsys: pytest.CaptureFixtur
     assert {one.answerer for one in audit.leaderboard} == {"base", "m0", "m1", "m2"}
     with Path("judges.csv").open(encoding="utf-8") as file:
         assert [row["judge"] for row in csv.DictReader(file)] == ["j0", "j1"]
+
+
+def test_half_a_letter_in_a_name_is_spelled_out(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    rows = [vote(k, judge="j\ud800") for k in range(3)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert run(str(path), "--csv", str(tmp_path / "judges.csv")) == 0
+    assert "j\\ud800,0,3,3," in (tmp_path / "judges.csv").read_text(encoding="utf-8")
+
+
+def test_huge_scores_are_drawn() -> None:
+    row = {"question_id": 1, "model": "m", "judge": "j", "score": 1e30, "turn": 1}
+    assert "1e+30" in audit_judges([row]).to_html()
 
 
 def test_the_command_refuses_what_it_does_not_understand(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from comparity.cli import main
 from comparity.errors import (
     ComparityError,
     LogRowError,
@@ -60,6 +61,21 @@ def test_a_record_nested_too_deeply_is_an_error(depth: int, tmp_path: Path) -> N
         read_logs(write(tmp_path / "log.jsonl", text))
 
 
+def test_a_line_cut_within_a_letter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    whole = json.dumps({"question_id": 1, "about": "x" * 20_000}).encode()
+    path.write_bytes(whole + b"\n" + '{"question_id": "\u00e9'.encode()[:-1])
+    with pytest.raises(UnreadableFileError, match=r"line 2: .* in position 17: unexpected end"):
+        read_logs(path, form="arena")
+
+
+def test_a_log_of_inspect_that_is_no_archive_is_not_asked_for_a_header_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_text("half", encoding="utf-8")
+    with pytest.raises(UnreadableFileError, match="complete and was written by Inspect"):
+        read_logs(path)
+
+
 def test_another_encoding_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(json.dumps({"x": "ä"}, ensure_ascii=False).encode("latin-1"))
@@ -74,12 +90,20 @@ def test_another_encoding_is_an_error(tmp_path: Path) -> None:
         ("arena-hard", "question_id"),
         ("mt-bench pairs", "g2_winner"),
         ("mt-bench votes", "winner"),
+        ("mt-bench scores", "score"),
         ("mt-bench orders", "winner_ba"),
         ("llmbar", "results"),
         ("position bias", "A"),
         ("arena", "model_b"),
+        ("arena", "winner"),
+        ("arena one-hot", "winner_tie"),
+        ("arena judges", "judge_pick"),
+        ("arena judges", "human_winner"),
         ("judgebench", "label"),
         ("alpaca eval", "generator_2"),
+        ("chosen, rejected", "chosen"),
+        ("chosen, rejected", "rejected"),
+        ("pandalm", "response2"),
     ],
 )
 def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None:
@@ -99,6 +123,7 @@ def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None
         ("mt-bench orders", {"winner_ab": "model_a"}),
         ("arena", {"winner": "m"}),
         ("arena one-hot", {"winner_model_a": 1, "winner_tie": 1}),
+        ("arena one-hot", {"winner_model_a": 0.3, "winner_model_b": 0.7}),
         ("alpaca eval", {"preference": 3}),
         ("judgebench", {"label": "A"}),
         ("pandalm", {"annotator1": 7}),
@@ -108,6 +133,40 @@ def test_a_missing_field_is_named_with_its_record(form: str, field: str) -> None
 def test_an_unknown_word_for_the_winner_is_an_error(form: str, change: dict[str, Any]) -> None:
     with pytest.raises(LogRowError, match="record 1"):
         read_logs([SAMPLES[form][0] | change], form=form)
+
+
+def test_an_empty_answer_is_an_answer() -> None:
+    log, _ = read_logs([{"prompt": "Name a colour.", "chosen": "Red.", "rejected": ""}])
+    assert [end.tolist() for end in log.lengths] == [[4], [0]]
+
+
+def test_a_score_that_is_not_there_is_missing() -> None:
+    # Who had only one of two scores was taken for a choice without scores, won by the chosen.
+    row = dict(SAMPLES["chosen, rejected"][0])
+    del row["score_rejected"]
+    log, _ = read_logs([row])
+    assert (log.verdict.tolist(), log.gold.tolist()) == ([NO_VERDICT], [1])
+
+
+def test_a_format_that_is_forced_on_another_log_invents_no_choices() -> None:
+    for form in ("mt-bench pairs", "arena-hard", "table"):
+        with pytest.raises(LogRowError, match="'chosen' holds no text"):
+            read_logs(SAMPLES[form], form="chosen, rejected")
+
+
+def test_samples_of_inspect_need_their_ids() -> None:
+    (sample,) = SAMPLES["inspect"][0]["samples"]
+    log = SAMPLES["inspect"][0] | {"samples": [sample | {"id": None}]}
+    with pytest.raises(LogRowError, match="no 'id'"):
+        read_logs([log])
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
+    columns = {"left": "one", "right": "two", "result": "pref", "prompt": "place"}
+    with pytest.raises(LogRowError, match="no column 'place', named for the prompt") as caught:
+        read_logs([{"one": "m", "two": "n", "pref": "left"}], form="table", columns=columns)
+    assert "'one', 'two', 'pref'" in str(caught.value)
+    assert "check case" in str(caught.value)
 
 
 def test_both_seats_under_one_name_are_counted_and_left_out() -> None:
@@ -240,6 +299,16 @@ def test_a_result_that_is_not_read_is_an_error_not_a_guess() -> None:
         read_logs(rows)
 
 
+def test_codes_that_are_not_known_are_to_be_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "log.csv", "left,right,label\nm,n,1\n")
+    with pytest.raises(SystemExit):
+        main(["judges", str(path)])
+    told = "name the columns by --left, --right and --result, and what the values mean by --coding."
+    assert told in capsys.readouterr().err
+
+
 def test_an_empty_result_is_an_error_unless_it_may_be_left_out() -> None:
     rows = [*TABLE, TABLE[0] | {"winner": ""}]
     with pytest.raises(LogRowError, match="empty"):
@@ -257,7 +326,10 @@ def test_an_empty_result_is_an_error_unless_it_may_be_left_out() -> None:
         ("chosen, rejected", {"score_chosen": None}),
         ("judgebench", {"judgments": [{"decision": None}, None]}),
         ("llmbar", {"label": None}),
+        ("mt-bench orders", {"winner_ab": None}),
+        ("mt-bench pairs", {"g2_winner": None}),
         ("mt-bench scores", {"score": None}),
+        ("mt-bench votes", {"winner": None}),
         ("pandalm", {"annotator1": None}),
         ("table", {"winner": None}),
     ],
@@ -272,6 +344,15 @@ def test_nan_is_as_missing_as_none(form: str, change: dict[str, Any], tmp_path: 
     for column in ("verdict", "gold", "reason", "judge"):
         assert getattr(logs[0], column).tolist() == getattr(logs[1], column).tolist()
     assert (logs[0].judges, logs[0].omitted) == (logs[1].judges, logs[1].omitted)
+
+
+@pytest.mark.parametrize("score", [float("inf"), 10**400])
+def test_a_score_without_end_is_missing(score: float) -> None:
+    # Of two of them neither is larger, which is no tie.
+    rows = [row | {"score": score} for row in SAMPLES["mt-bench scores"]]
+    log, _ = read_logs(rows)
+    assert log.verdict.tolist() == [NO_VERDICT, NO_VERDICT]
+    assert "n/a" in str(audit_judges(rows))
 
 
 def test_what_a_frame_does_not_hold_is_missing() -> None:

@@ -27,6 +27,7 @@ from tests.judges.samples import (
     MT_BENCH_ORDERS,
     MT_BENCH_QUESTIONS,
     MT_BENCH_VOTES,
+    PROMPTFOO,
     SAMPLES,
     Rows,
 )
@@ -89,8 +90,9 @@ BY_TEXT: dict[str, list[tuple[str, str, int]]] = {
         ("response1", "response2", SECOND),
         ("response1", "response2", TIE),
     ],
-    "label studio": [("text1", "text2", SECOND), ("text1", "text2", NO_VERDICT)],
-    "argilla": [("response-1", "response-2", SECOND), ("response-1", "response-2", NO_VERDICT)],
+    # Whoever wrote them: the same text in the other place is the same answer.
+    "label studio": [("text", "text", SECOND), ("text", "text", NO_VERDICT)],
+    "argilla": [("text", "text", SECOND), ("text", "text", NO_VERDICT)],
 }
 
 
@@ -197,6 +199,14 @@ def test_refusals_to_score_are_counted_as_such() -> None:
     assert [one.reason for one in read_logs([score])[0].scores] == ["refused"]
 
 
+@pytest.mark.parametrize(
+    ("judge", "orders"), [("gpt4_pair", 1), (["gpt-4", "pair-v2"], 1), ("llm-blender/pairrm", 0)]
+)
+def test_judges_of_both_orders_in_one_row_are_called_a_pair(judge: Any, orders: int) -> None:
+    log, _ = read_logs([MT_BENCH_VOTES[0] | {"judge": judge}])
+    assert log.orders.tolist() == [orders]
+
+
 def test_collapsed_orders_have_no_seats() -> None:
     log, _ = read_logs(MT_BENCH_VOTES)
     assert log.people == ("expert_1", "expert_2")
@@ -271,6 +281,138 @@ def test_filters_of_lm_eval_are_judges_of_their_own(tmp_path: Path) -> None:
     assert (len(log.scores), log.omitted, log.several_texts) == (4, {}, {})
 
 
+def test_all_tasks_of_a_model_are_of_one_answerer(tmp_path: Path) -> None:
+    # lm-eval writes <model>/samples_<task>_<date>.jsonl, one file for each task.
+    logs = {}
+    for day, (model, score) in enumerate((("org__m", 0.0), ("org__n", 1.0)), start=1):
+        for task in ("colours", "sums"):
+            path = tmp_path / model / f"samples_{task}_2026-01-0{day}T00-00-00.000.jsonl"
+            path.parent.mkdir(exist_ok=True)
+            row = LM_EVAL[0] | {"doc": {"question": task}, "judge_score": score}
+            logs.setdefault(model, []).append(write_lines(path, [row]))
+    log, _ = read_logs([*logs["org__m"], *logs["org__n"]])
+    assert shown(log) == [("org__m", "org__n", SECOND)] * 2
+    assert log.prompts == ("colours 0", "sums 0")
+    alone, _ = read_logs(logs["org__m"])
+    assert {one.answerer for one in alone.scores} == {"org__m 2026-01-01T00-00-00.000"}
+
+
+def promptfoo(*columns: tuple[str, str, int | None, float], raw: str = "Name it") -> Rows:
+    """Return results of one test: provider's id and label, number of the column, score."""
+    (whole,) = PROMPTFOO
+    (row, *_) = whole["results"]["results"]
+    (_, part) = row["gradingResult"]["componentResults"]
+    rows = [
+        row
+        | {"provider": {"id": who, "label": label}, "prompt": {"raw": raw, "label": raw}}
+        | {"promptIdx": place, "gradingResult": {"componentResults": [part | {"score": score}]}}
+        for who, label, place, score in columns
+    ]
+    return [whole | {"results": {"version": 3, "results": rows}}]
+
+
+def test_providers_of_one_model_are_told_apart_by_their_labels() -> None:
+    log, _ = read_logs(promptfoo(("gpt", "hot", 0, 1.0), ("gpt", "cold", 1, 0.5)))
+    assert {one.answerer: one.score for one in log.scores} == {"gpt, hot": 1.0, "gpt, cold": 0.5}
+    assert log.omitted == {}
+
+
+def test_prompts_of_promptfoo_are_numbered_and_not_quoted(tmp_path: Path) -> None:
+    columns = (("gpt", "", 2, 0.5), ("gpt", "", 0, 1.0), ("mini", "", 1, 0.0))
+    expected = {"gpt (prompt 1)": 1.0, "gpt (prompt 2)": 0.5, "mini": 0.0}
+    log, _ = read_logs(promptfoo(*columns, raw="A secret"))
+    assert {one.answerer: one.score for one in log.scores} == expected
+    rows = promptfoo(*columns)[0]["results"]["results"]
+    log, _ = read_logs(write_lines(tmp_path / "results.jsonl", rows))
+    assert sorted(one.answerer for one in log.scores) == [
+        "gpt",
+        "gpt (column 3)",
+        "mini (column 2)",
+    ]
+    cells = {"topic": "rivers", "[m] A secret": "[PASS] (1.00) Elbe", "[m] b": "[FAIL] (0.25) No"}
+    log, _ = read_logs([cells])
+    assert shown_whole(log) == [("m (prompt 1)", "m (prompt 2)", FIRST)]
+
+
+def shown_whole(log: JudgeLog) -> list[tuple[str, str, int]]:
+    return [
+        (log.answerers[a], log.answerers[b], int(verdict))
+        for a, b, verdict in zip(log.first, log.second, log.verdict, strict=True)
+    ]
+
+
+def test_the_same_texts_in_the_other_order_are_twins() -> None:
+    rows = [
+        {"prompt": "p", "text1": "Red.", "text2": "Blue", "pw": "left"},
+        {"prompt": "p", "text1": "Blue", "text2": "Red.", "pw": "left"},
+    ]
+    log, (reading,) = read_logs(rows)
+    assert len({*log.pair.tolist()}) == 1
+    assert reading.seats == "both orders"
+
+
+def test_answers_in_a_table_are_no_names_of_answerers() -> None:
+    long, short = "Blue. " * 20, "Red."
+    row = {"prompt": "Name a colour. " * 10, "left": long, "right": short, "winner": "left"}
+    log, _ = read_logs([row], keep_texts=True)
+    assert shown(log) == [("text", "text", FIRST)]
+    assert [end[0] for end in log.lengths] == [120, 4]
+    assert "Blue" not in "".join(log.answerers)
+    assert [*log.questions.values()] == [row["prompt"]]
+    names, _ = read_logs([row | {"left": "m", "right": "n"}])
+    assert names.answerers == ("m", "n")
+
+
+@pytest.mark.parametrize("form", ["label studio", "argilla"])
+def test_records_without_ids_are_prompts_of_their_own(form: str) -> None:
+    (row,) = SAMPLES[form]
+    row = {name: cell for name, cell in row.items() if name != "id"}
+    where = "data" if form == "label studio" else "fields"
+    texts = ("text1", "text2") if form == "label studio" else ("response-1", "response-2")
+    rows = [row | {where: {texts[0]: f"Red {k}", texts[1]: "Blue"}} for k in range(3)]
+    assert len(read_logs(rows)[0].prompts) == 3
+
+
+def test_annotators_without_ids_are_numbered() -> None:
+    (row,) = SAMPLES["argilla"]
+    answers = [one | {"user_id": None} for one in row["responses"]]
+    assert read_logs([row | {"responses": answers}])[0].judges == ("annotator 1", "annotator 2")
+
+
+@pytest.mark.parametrize("is_text", [True, False])
+def test_a_prompt_may_stand_in_the_conversations_alone(is_text: bool) -> None:
+    def said(answer: str) -> Any:
+        if is_text:
+            return f"\n\nHuman: Name a colour.\n\nAssistant: {answer}"
+        asked = {"role": "user", "content": "Name a colour."}
+        return [asked, {"role": "assistant", "content": answer}]
+
+    rows = [{"chosen": said("Red."), "rejected": said(other)} for other in ("Blue", "Lilac!")]
+    log, _ = read_logs(rows)
+    assert len(log.prompts) == 1
+    assert [end.tolist() for end in log.lengths] == [[4, 4], [4, 6]]
+
+
+def test_a_dialogue_may_be_the_prompt() -> None:
+    row = {"prompt": "\n\nHuman: Name a colour.\n\nAssistant:", "chosen": " Red."}
+    log, _ = read_logs([row | {"rejected": other} for other in ("Blue", "Lilac!")])
+    assert len(log.prompts) == 1
+    assert [end.tolist() for end in log.lengths] == [[5, 5], [4, 6]]
+
+
+def test_scores_of_rewardbench_2_may_stand_in_lists_of_their_own() -> None:
+    row = {"id": "1", "subset": "Math", "results": 1.0, "num_correct": 1}
+    log, _ = read_logs([row | {"text": ["a", "b", "c"], "scores": [[0.5], [0.7], [0.1]]}])
+    assert log.verdict.tolist() == [SECOND, FIRST]
+
+
+def test_ratings_of_preference_data_are_scores() -> None:
+    row = {"prompt": "Name a colour.", "chosen": "Red.", "rejected": "Blue"}
+    rows = [row | {"chosen_rating": 3.0, "rejected_rating": 4.5, "chosen_model": "m"}]
+    log, _ = read_logs(rows)
+    assert (shown(log), log.gold.tolist()) == ([("m", "rejected", SECOND)], [FIRST])
+
+
 def test_an_inspect_archive_is_read_as_its_json(tmp_path: Path) -> None:
     logs = []
     for number, whole in enumerate(INSPECT):
@@ -294,6 +436,16 @@ def test_a_judge_whom_the_log_does_not_name_is_found_in_the_path(tmp_path: Path)
     assert read_logs(logs)[0].judges == ("GPT-4", "Falcon")
     assert read_logs(logs[:1])[0].judges == ("GPT-4/CoT",)
     assert read_logs(logs[:1], judge="mine")[0].judges == ("mine",)
+
+
+def test_files_of_one_name_are_two_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One below the other: the part in which their paths differ is empty for the first.
+    monkeypatch.chdir(tmp_path)
+    logs = [Path("run.json"), Path("old/run.json")]
+    for path in logs:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([LLMBAR[0] | {"about": str(path)}]), encoding="utf-8")
+    assert read_logs(logs)[0].judges == ("run.json", "old/run.json")
 
 
 def test_judges_of_judgebench_are_told_apart_by_their_files(tmp_path: Path) -> None:

@@ -49,6 +49,47 @@ def test_a_seat_that_answerers_never_change_is_refused_with_the_reason() -> None
     assert audit.sharpness[0].picks == pytest.approx(expit(1), abs=0.06)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_list_in_one_order_tells_nothing_of_seats(turned: bool) -> None:
+    # Weak models stand first in every row, in both seats by turns; the judge has no seat to prefer,
+    # and thinks less of them than people do.
+    rng = np.random.default_rng(4)
+    rows = []
+    for k in range(450):
+        one, two = ((0, 1), (1, 2), (0, 2))[k % 3]
+        first = rng.random() < 0.4
+        won = rng.random() < expit((1 if first else -1) + one - two)
+        names = f"m{one}", f"m{two}"
+        row = {"id": k, "judge": "J", "human_winner": "model_a" if first else "model_b"}
+        row |= {"model_a": names[0], "model_b": names[1], "judge_pick": "A" if won else "B"}
+        if turned and rng.random() < 0.5:
+            other = {"model_a": names[1], "model_b": names[0], "judge_pick": "B" if won else "A"}
+            row |= other | {"human_winner": "model_b" if first else "model_a"}
+        rows.append(row)
+    audit = audit_judges(rows)
+    (judge,) = audit.judges
+    if turned:
+        assert [one.kind for one in audit.leans] == ["seat"]
+        assert judge.first is not None
+    else:
+        assert audit.leans == ()
+        assert "no answerer changed seats" in audit.notes[0]
+        assert judge.first is None
+        assert judge.first_unknown == "answerers were always shown in one order"
+
+
+def test_orders_in_a_circle_are_no_list() -> None:
+    # Each of three is shown before one and after the other, so quality favours no seat.
+    rows = [
+        {"prompt": k, "judge": "J", "left": f"m{k % 3}", "right": f"m{(k + 1) % 3}"}
+        | {"winner": "left" if k % 5 else "right"}
+        for k in range(90)
+    ]
+    (judge,) = audit_judges(rows).judges
+    assert judge.first is not None
+    assert judge.first.rate == pytest.approx(0.8)
+
+
 def test_what_always_goes_together_is_not_told_apart() -> None:
     right_first = audit_judges(battles("J", turned=True, right_is_first=True))
     assert (right_first.leans, right_first.sharpness) == ((), ())

@@ -104,8 +104,8 @@ def _form(path: str) -> str:
     name = path.strip("'\"").lower().removesuffix(".gz")
     if name.endswith((".json", ".jsonl", ".ndjson")):
         return ", UTF-8, and has one JSON object on every line, without a comma behind it"
-    if name.endswith(".parquet"):
-        return " and was written as Parquet"
+    if name.endswith((".parquet", ".eval")):
+        return " and was written " + ("by Inspect" if name.endswith(".eval") else "as Parquet")
     if path == UNKNOWN_FILE:
         return ""
     rows = "has as many cells in every row, and ends all lines alike"

@@ -35,14 +35,20 @@ class UnknownLogError(ComparityError, ValueError):
 
 
 class LogRowError(ComparityError, ValueError):
-    """A record of a log is not what its format says."""
+    """A record of a log is not what its format says.
 
-    def __init__(self, path: str, row: int, form: str, found: str) -> None:
+    `todo` has places for the options that name columns and codes, and leave out rows.
+    """
+
+    def __init__(self, path: str, row: int, form: str, found: str, todo: str = "") -> None:
+        other = "mend or delete this record, or say by {} that the file is of another format."
+        columns = ("left", "right", "result", "coding", "drop_missing")
+        options = columns if todo else ("format",)
         super().__init__(
             f"cannot read record {row:,} of {path!r} as {form!r}.",
             found,
-            "mend or delete this record, or say by {} that the file is of another format.",
-            Option("format"),
+            todo or other,
+            *map(Option, options),
         )
         self.row = row
 

@@ -34,7 +34,7 @@ from comparity.judges.judge_contrasts import (
 from comparity.judges.leaderboard import rank_answerers
 from comparity.judges.leans import find_leans
 from comparity.judges.log import JudgeLog
-from comparity.judges.next_steps import notes_on, omissions_of
+from comparity.judges.next_steps import note_unused, notes_on, omissions_of
 from comparity.judges.options import AUTO, LEAN_KINDS, JudgesOptions, LeansForm
 from comparity.judges.rates import (
     NOWHERE,
@@ -50,8 +50,8 @@ from comparity.judges.rates import (
     ties,
 )
 from comparity.judges.readers import NO_VERDICT, REASONS
-from comparity.judges.reading import Reading, read_logs
-from comparity.judges.result import Example, JudgesAudit, JudgeSummary
+from comparity.judges.reading import read_logs
+from comparity.judges.result import Example, JudgesAudit, JudgeSummary, Reading
 from comparity.judges.single_scores import summarise_scores
 from comparity.judges.wins import PEOPLE, TRUTH, LeanFindings
 from comparity.reports.sections import clip
@@ -122,7 +122,10 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
             judges=(),
             scores=scores,
             omitted=log.omitted,
-            notes=tuple(notes_on(log, corrected=False)),
+            notes=(
+                *notes_on(log, corrected=False),
+                *note_unused(log, options.judge, options.baseline),
+            ),
             level=options.level,
             margin=options.margin,
             provenance=_provenance(log, options),
@@ -158,6 +161,7 @@ def audit_judges(logs: Any, judges: Any = None, **choices: Any) -> JudgesAudit:
         omitted=log.omitted,
         notes=(
             *notes_on(log, corrected=bool(corrected)),
+            *note_unused(log, options.judge, options.baseline),
             *note_ungrouped(log, groups, options.by),
             *told.notes,
             *board.notes,

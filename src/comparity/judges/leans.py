@@ -35,8 +35,16 @@ from scipy.sparse import csr_array
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
-from comparity.judges.answerers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
+from comparity.judges.answerers import (
+    FEWEST_UNEVEN,
+    Answers,
+    LeanNumber,
+    Makers,
+    evaluators_of,
+    numbers_of,
+)
 from comparity.judges.log import JudgeLog
+from comparity.judges.rates import is_order_fixed
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
 from comparity.judges.wins import (
@@ -161,7 +169,7 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     own = makers.of(one for one in panel.names if one != PEOPLE) if panel.has_people else []
     numbers = numbers_of(log, answers, makers.of(log.answerers), own)
     if not numbers:
-        return LeanFindings(notes=notes)
+        return LeanFindings(notes=(*notes, NOTHING_KNOWN))
     fitted = _fit_quality(panel, answers, numbers)
     notes = (*part, *notes, *(() if fitted.converged else (NOT_CONVERGED,)))
     if once := panel.judged_once:
@@ -172,6 +180,10 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     return LeanFindings(estimates, notes, (*_sharpness_of(panel, fitted, level),), quality, lifts)
 
 
+NOTHING_KNOWN = (
+    f"Leans given quality are not told: on {FEWEST_UNEVEN} prompts of each judge answers have to "
+    "differ in something that is known of all of them, such as length, or the maker of a judge."
+)
 SHARPNESS_UNTOLD = (
     "What these lean to given quality, and how sharp they are, is not known: {}. How often two "
     "agree tells only the product of their sharpness, and leans rest on the ratio. A third judge "
@@ -316,7 +328,7 @@ def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
     """Say whether quality alone explains no seats, neither of all judgments nor of one judge."""
     better, worse, seats = _in_order(panel.log, answers)
     n, own = len(answers.answerer), panel.judge == panel.names.index(zero)
-    return not any(
+    return not is_order_fixed(panel.log, is_seated(panel.log)) and not any(
         explains_seats(better[rows], worse[rows], seats[rows], n) for rows in (slice(None), own)
     )
 

@@ -75,10 +75,40 @@ def _doubts_about(log: JudgeLog) -> Iterator[str]:
             "answerers is taken for repeated judgments of the same two answers. Name the column "
             "of prompts (--prompt)."
         )
+    for kind, alike in _look_alikes(log):
+        yield (
+            f"{kind} that differ only in case, spaces or leading zeros are taken for different "
+            f"ones: {list_names(alike)}."
+        )
     for judge, right in _always_right(log):
         yield (
             f"{clip(judge)} agrees with the right verdict of the log in all of {right:,}: if that "
             "verdict was made from the same scores, this says nothing."
+        )
+
+
+def _look_alikes(log: JudgeLog) -> Iterator[tuple[str, list[str]]]:
+    """Yield names that may be two spellings of one, with what they name."""
+    # Other names of prompts may be their texts.
+    prompts = [one for one in log.prompts if one.isdecimal()]
+    kinds = {"Judges": log.judges, "Answerers": log.answerers, "Prompts": prompts}
+    for kind, names in kinds.items():
+        spelled: dict[str, list[str]] = {}
+        for name in names:
+            spelled.setdefault(" ".join(name.casefold().split()).lstrip("0"), []).append(name)
+        alike = [repr(clip(name)) for group in spelled.values() if len(group) > 1 for name in group]
+        if alike:
+            yield kind, alike
+
+
+def note_unused(log: JudgeLog, judge: str | None, baseline: str | None) -> Iterator[str]:
+    """Yield names that were given for what the logs say themselves."""
+    if judge is not None and judge not in {*log.judges, *(one.judge for one in log.scores)}:
+        yield f"{clip(judge)} was named as the judge (--judge), but the logs say who judged."
+    if baseline is not None and baseline not in log.answerers:
+        yield (
+            f"{clip(baseline)} was named as the baseline (--baseline), but no log of arena-hard "
+            "leaves its baseline out."
         )
 
 
@@ -148,8 +178,9 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
     """Yield what to do about what was found."""
     if not audit.judges:
         yield (
-            "Scores of one answerer say nothing of what a judge prefers. Give the logs of two or "
-            "more answerers to the same prompts together: their scores are then compared."
+            "No judge scored two answers to one prompt, so scores say nothing of what a judge "
+            "prefers. Give the logs of two or more answerers to the same prompts together: their "
+            "scores are then compared."
         )
         return
     leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
@@ -175,9 +206,12 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
         if one.consistent is not None and one.consistent.interval.high < FEWEST_CONSISTENT
     ]
     if coins:
+        change = "this judge out, or change its prompt"
+        if len(coins) > 1:
+            change = "these judges out, or change their prompts"
         yield (
             f"{list_names(coins)}: fewer than half of the verdicts stay when the answers change "
-            "seats. Leave this judge out, or change its prompt."
+            f"seats. Leave {change}."
         )
     for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
         names = [
@@ -272,8 +306,10 @@ def _undecided(audit: JudgesAudit) -> Iterator[str]:
             f"{picks_of_hundred(one)} of 100. With {sizes} prompts (now {count(one.prompts)}) it "
             f"would be found either to lean or to be within {audit.margin:g} of 50, with 80% power."
         )
-    if len(told) > MOST_UNDECIDED:
-        yield f"{count(len(told) - MOST_UNDECIDED)} more leans are {UNDECIDED}: see the table."
+    more = len(told) - MOST_UNDECIDED
+    if more > 0:
+        verb = "is" if more == 1 else "are"
+        yield f"{several(more, 'more lean')} {verb} {UNDECIDED}: see the table."
 
 
 def list_names(names: list[str]) -> str:

@@ -85,13 +85,15 @@ class JudgesOptions(Options):
         """Verdicts by what the result column writes."""
         if self.coding is None:
             return None
-        found = {}
+        found: dict[str, int] = {}
         for part in self.coding.split(","):
-            code, _, meaning = part.rpartition("=")
-            if not code.strip() or meaning.strip() not in MEANINGS:
+            written, _, words = part.rpartition("=")
+            code, meaning = spell_code(written), MEANINGS.get(words.strip())
+            if not code or meaning is None:
                 allowed = "codes and meanings such as '1=left,-1=right,0=tie'"
                 raise OptionError("coding", self.coding, [allowed])
-            found[spell_code(code)] = MEANINGS[meaning.strip()]
+            if found.setdefault(code, meaning) != meaning:
+                raise OptionError("coding", self.coding, [f"one meaning for {code!r}"])
         return found
 
     @property

@@ -14,6 +14,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, norm
 
 from comparity.inference.clustered_rates import (
@@ -36,6 +38,8 @@ NOWHERE = Interval(math.nan, math.nan, math.nan)
 LARGEST_EXACT = 20_000
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
+# Drawn seats of so many further presentations agree with the first once in a million times.
+FEWEST_IN_ONE_ORDER = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +291,10 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
     decided, seated = rows & _is_decided(log), rows & log.seated & (log.orders == ONE_ORDER)
     kept = decided & seated
     # An answerer who is always first wins there because of its quality, for all one knows.
-    if np.intersect1d(log.first[kept], log.second[kept]).size:
+    in_both = np.intersect1d(log.first[kept], log.second[kept]).size
+    if in_both and is_order_fixed(log, kept):
+        return None, "answerers were always shown in one order"
+    if in_both:
         return _share(log, kept, log.verdict == FIRST, level), ""
     if not decided.any():
         is_lost = (log.verdict[rows] == NO_VERDICT).all()
@@ -298,6 +305,20 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
         return None, "the log does not say which answer was shown first"
     in_both = np.intersect1d(log.first[seated], log.second[seated]).size
     return None, f"no answerer {'won or lost' if in_both else 'was ever shown'} in both seats"
+
+
+def is_order_fixed(log: JudgeLog, rows: Rows) -> bool:
+    """Say whether answerers stand as in a list, too often for seats that were drawn.
+
+    Then none was shown before another that was ever shown before it, be it by way of others.
+    """
+    first, second = (codes[rows].astype(np.int64) for codes in (log.first, log.second))
+    n = len(log.answerers)
+    two, shown = np.unique(first * n + second), np.unique(2 * log.pair[rows] + (first < second))
+    if len(shown) - len(two) < FEWEST_IN_ONE_ORDER:
+        return False
+    before = csr_array((np.ones(len(two)), (two // n, two % n)), shape=(n, n))
+    return bool(connected_components(before, connection="strong")[0] == n)
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import marshal
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, takewhile
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ from comparity.judges.readers import (
     known_readers,
 )
 from comparity.judges.readers.pointwise import read_inspect_archive
+from comparity.judges.result import Reading
 from comparity.tables.files import file_sha256, local_file, read_table
 from comparity.tables.frames import is_frame, is_missing, of_engine, translate_duckdb
 from comparity.tables.json_records import parse_documents
@@ -43,40 +44,6 @@ IN_MEMORY = "records"
 # Values that are never missing, looked at first for speed.
 FULL = {str, int, bool}
 PLAIN_NAMES = {"result", "results", "annotations", "output", "outputs", "judgments", "log", "data"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How the files of one format were read.
-
-    Attributes
-    ----------
-    form, about : str
-        What the format is called, and what it is.
-    is_documented_only : bool
-        Whether its reader was written from documentation alone.
-    files : tuple of str
-    records, judgments, prompts, answerers, judges : int
-    scores : int
-        Answers that were judged alone.
-    seats : str
-        What is known of the order in which answers were shown.
-    missing : mapping of str to int
-        Judgments without a verdict, by reason.
-    """
-
-    form: str
-    about: str
-    is_documented_only: bool
-    files: tuple[str, ...]
-    records: int
-    judgments: int
-    prompts: int
-    answerers: int
-    judges: int
-    scores: int
-    seats: str
-    missing: Mapping[str, int]
 
 
 def read_logs(
@@ -109,7 +76,7 @@ def read_logs(
     names = [*tables]
     builder = LogBuilder(keep_texts=keep_texts)
     opened = [(name, *_open_log(name, rows, form)) for name, rows in tables.items()]
-    called = _name_paths(names)
+    called = _tell_apart(_name_paths(names))
     records: dict[str, int] = {}
     files: dict[str, list[str]] = {}
     contents: dict[str, Content] = {}
@@ -126,7 +93,10 @@ def read_logs(
     if not len(log) and not log.scores:
         left_out = "; ".join(f"{n:,} left out, {why}" for why, n in log.omitted.items())
         raise NoVerdictError(names, f"no judgment of two answers ({left_out or 'no row of any'})")
-    return log, tuple(_describe(form, files[form], records[form], log) for form in files)
+    return log, tuple(
+        _describe(form, names, records[form], log, _count_in_several(contents, names))
+        for form, names in files.items()
+    )
 
 
 def _tables_of(logs: Any) -> dict[str, Iterator[Any]]:
@@ -202,6 +172,11 @@ class Content(NamedTuple):
     records: NDArray[np.int64]
     judges: frozenset[str]
 
+    @property
+    def told_apart(self) -> NDArray[np.int64]:
+        """The numbers, others for another judge whom records may not name."""
+        return self.records ^ hash(self.judges) if len(self.judges) == 1 else self.records
+
     def is_part_of(self, other: Content) -> bool:
         """Say whether all records are in another file, too.
 
@@ -220,6 +195,12 @@ def _check_copied(contents: Mapping[str, Content]) -> None:
     for less, more in combinations(by_size, 2):
         if contents[less].is_part_of(contents[more]):
             raise SameLogError(more, less)
+
+
+def _count_in_several(contents: Mapping[str, Content], files: Sequence[str]) -> int:
+    """Count records that stand in several files: a second run of a judge, or copies."""
+    found = np.concatenate([contents[name].told_apart for name in files])
+    return len(found) - len(np.unique(found))
 
 
 def _open_log(name: str, rows: Iterator[Any], form: str) -> tuple[Reader, Iterator[Any]]:
@@ -276,7 +257,7 @@ def _read_rows(
         try:
             entries = [*reader.read(record, source)]
         except RowFault as fault:
-            raise LogRowError(source.path, n, reader.name, str(fault)) from fault
+            raise LogRowError(source.path, n, reader.name, str(fault), fault.todo) from fault
         # A record may hold anything anywhere: a number for an object, a list for a name.
         except (AttributeError, TypeError, ValueError, LookupError) as error:
             found = f"a field of another kind than this format has: {error}"
@@ -326,6 +307,18 @@ def _name_paths(names: Sequence[str]) -> dict[str, str]:
     }
 
 
+def _tell_apart(called: Mapping[str, str]) -> dict[str, str]:
+    """Call files by their paths where two would have one name.
+
+    Examples
+    --------
+    >>> _tell_apart({"run.json": "run", "old/run.json": "run", "gpt.json": "gpt"})
+    {'run.json': 'run.json', 'old/run.json': 'old/run.json', 'gpt.json': 'gpt'}
+    """
+    times = Counter(called.values())
+    return {path: name if times[name] == 1 else path for path, name in called.items()}
+
+
 def _count_shared(parts: Sequence[Sequence[str]]) -> int:
     """Return how many parts all paths begin with."""
     places = zip(*parts, strict=False)
@@ -340,7 +333,9 @@ def _parts(name: str) -> list[str]:
     return [*(one for one in path.parts[:-1] if one not in ("/", "..", ".")), stem]
 
 
-def _describe(form: str, files: Sequence[str], records: int, log: JudgeLog) -> Reading:
+def _describe(
+    form: str, files: Sequence[str], records: int, log: JudgeLog, in_several: int
+) -> Reading:
     """Return what was found in the files of one format."""
     reader = known_readers()[form]
     of_files = np.isin(np.array(log.sources, dtype=object)[log.source], files)
@@ -361,6 +356,7 @@ def _describe(form: str, files: Sequence[str], records: int, log: JudgeLog) -> R
         scores=sum(n for source, n in log.scores_by_source.items() if source in files),
         seats=_seats(log, of_files),
         missing={reason: n for reason, n in missing.items() if n},
+        in_several_files=in_several,
     )
 
 
@@ -368,11 +364,14 @@ def _seats(log: JudgeLog, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     """Say what is known of the order in which answers were shown."""
     if not rows.any():
         return ""
-    if (log.orders[rows] > 0).any():
-        return "both orders in one row" if (log.orders[rows] > 0).all() else "some in both orders"
+    if n := int(np.count_nonzero(log.orders[rows])):
+        of_some = "" if n == np.count_nonzero(rows) else f" of {n:,} judgments"
+        return f"both orders in one row{of_some}"
     if not log.seated[rows].any():
         return "seats unknown"
     kept = rows & log.seated
     ways = np.stack([log.judge[kept], log.pair[kept], log.first[kept] < log.second[kept]], axis=1)
-    both = np.unique(np.unique(ways, axis=0)[:, :2], axis=0, return_counts=True)[1]
-    return "both orders" if (both == 2).mean() > 0.5 else "one order"
+    both = np.unique(np.unique(ways, axis=0)[:, :2], axis=0, return_counts=True)[1] == 2
+    if both.any() and not both.all():
+        return f"both orders of {int(both.sum()):,} of {len(both):,} pairs"
+    return "both orders" if both.all() else "one order"

@@ -14,7 +14,6 @@ from comparity.judges.judge_contrasts import Drift, JudgeGroupGap
 from comparity.judges.leaderboard import Standing
 from comparity.judges.rates import PromptRate, SwappedTwins
 from comparity.judges.readers import CROWD
-from comparity.judges.reading import Reading
 from comparity.judges.single_scores import ScoreSummary
 from comparity.judges.wins import JudgeSharpness, Lean
 from comparity.reports.plots import draw
@@ -26,6 +25,43 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 20
 """Judges that are shown one by one where there is little room."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the files of one format were read.
+
+    Attributes
+    ----------
+    form, about : str
+        What the format is called, and what it is.
+    is_documented_only : bool
+        Whether its reader was written from documentation alone.
+    files : tuple of str
+    records, judgments, prompts, answerers, judges : int
+    scores : int
+        Answers that were judged alone.
+    seats : str
+        What is known of the order in which answers were shown.
+    missing : mapping of str to int
+        Judgments without a verdict, by reason.
+    in_several_files : int
+        Records that another of these files holds, too.
+    """
+
+    form: str
+    about: str
+    is_documented_only: bool
+    files: tuple[str, ...]
+    records: int
+    judgments: int
+    prompts: int
+    answerers: int
+    judges: int
+    scores: int
+    seats: str
+    missing: Mapping[str, int]
+    in_several_files: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from comparity.inference.gap_tests import Interval
 from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answerers import Answers, LeanNumber, Makers, numbers_of
 from comparity.judges.log import JudgeLog
+from comparity.judges.rates import is_order_fixed
 from comparity.judges.wins import (
     EVEN,
     FIRST_SEAT,
@@ -91,8 +92,10 @@ def against_truth(log: JudgeLog, makers: Makers, level: float) -> LeanFindings:
 def _is_seat_fixed(log: JudgeLog) -> bool:
     """Say whether the answerers alone explain who was shown first."""
     seats = np.ones(len(log), dtype=np.int64)
-    is_fixed = explains_seats(log.first, log.second, seats, len(log.answerers))
-    return is_fixed and bool(is_seated(log).all())
+    if not is_seated(log).all():
+        return False
+    explained = explains_seats(log.first, log.second, seats, len(log.answerers))
+    return explained or is_order_fixed(log, np.ones(len(log), dtype=bool))
 
 
 def _terms_of(log: JudgeLog, makers: Makers, judge: str) -> list[TruthTerm]:

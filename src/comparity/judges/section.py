@@ -19,8 +19,7 @@ from comparity.judges.next_steps import (
     list_names,
 )
 from comparity.judges.rates import PromptRate
-from comparity.judges.reading import Reading
-from comparity.judges.result import JudgesAudit, JudgeSummary
+from comparity.judges.result import JudgesAudit, JudgeSummary, Reading
 from comparity.judges.single_scores import ScoreSummary
 from comparity.judges.wins import BOTH_ORDERS, EVEN, PEOPLE, TRUTH, Lean
 from comparity.reports.charts import (
@@ -116,6 +115,9 @@ def reading_line(one: Reading) -> str:
     else:
         parts.append(several(one.records, "record"))
     lost = f"; {missing_words(one.missing)}" if one.missing else ""
+    if one.in_several_files and not one.scores:
+        again = several(one.in_several_files, "record")
+        lost += f"; {again} of another file, too, counted as judged again"
     schema = " (format known from documentation only)" if one.is_documented_only else ""
     return f"{one.about}: {', '.join(parts)}{lost}{schema}"
 

@@ -298,7 +298,8 @@ def axis_between(label: str, values: Iterable[float], *, from_zero: bool = False
     """Return an axis that holds all values with room at either end, or from zero on."""
     known = [value for value in values if math.isfinite(value)] or [0.0]
     low, high = (0.0 if from_zero else min(known)), max(known)
-    room = 0.1 * (high - low) or 0.05
+    # Beside large numbers a twentieth is lost.
+    room = 0.1 * (high - low) or 0.05 * max(1.0, abs(high))
     low, high = (min(low, *known, 0.0) if from_zero else low - room), high + room
     ticks = tuple(Tick(at, f"{at:g}") for at in round_numbers(low, high))
     return Axis(label=label, low=low, high=high, ticks=ticks)

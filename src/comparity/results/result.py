@@ -317,7 +317,8 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None)
 
     engine = _engine(backend)
     cells = missing_as_none(rows)
-    columns = {name: [row[name] for row in cells] for name in (cells[0] if cells else ())}
+    names = cells[0] if cells else ()
+    columns = {name: [_encodable(row[name]) for row in cells] for name in names}
     # A column of missing numbers only would otherwise have no type.
     unknown = {name for name, values in columns.items() if all(value is None for value in values)}
     series = [
@@ -327,6 +328,13 @@ def frame_of_rows(rows: Sequence[Mapping[str, Any]], backend: str | None = None)
     if not series:
         return nw.from_dict({}, backend=engine).to_native()
     return nw.from_dict({one.name: one for one in series}).to_native()
+
+
+def _encodable(cell: Any) -> Any:
+    """Return a cell with halves of letters, which JSON may hold and no engine, spelled out."""
+    if not isinstance(cell, str) or cell.isascii():
+        return cell
+    return cell.encode("utf-8", "backslashreplace").decode()
 
 
 def _engine(asked: str | None) -> Engine:

@@ -183,9 +183,23 @@ def _read(name: str, size: int = -1) -> str:
     try:
         with _open(name) as file:
             return file.read(size)
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(repr(name), _find_undecoded(name) or str(error)) from error
     # A compressed file that was cut off, or is damaged, is no OSError.
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
+
+
+def _find_undecoded(name: str) -> str:
+    """Return the first line that is no UTF-8: a decoder tells only the place in what it holds."""
+    opener: Any = gzip.open if name.lower().endswith(".gz") else open
+    with opener(name, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return f"line {number:,}: {error}"
+    return ""
 
 
 def _begins_list(name: str) -> bool:
@@ -253,7 +267,9 @@ def _parse_lines(name: str, *, parse_float: Any = str) -> Iterator[Any]:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield _parse(line.strip(), name, number, parse_float=parse_float)
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(repr(name), _find_undecoded(name) or str(error)) from error
+    except (OSError, EOFError, zlib.error) as error:
         raise UnreadableFileError(repr(name), str(error)) from error
 
 

@@ -129,7 +129,11 @@ Entry = Judgment | Score | AnswerText | PromptFact | Omission
 
 
 class RowFault(Exception):  # noqa: N818
-    """What is wrong with a record; whoever reads the file knows which one it is."""
+    """What is wrong with a record, and what to do about it; whoever reads knows which one it is."""
+
+    def __init__(self, found: str, todo: str = "") -> None:
+        super().__init__(found)
+        self.todo = todo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,13 +274,12 @@ def list_of(record: Record, name: str) -> Sequence[Any]:
 
 
 def number_of(value: Any) -> float:
-    """Return a number, whatever it is written as; ``nan`` where it is none."""
-    if value is None:
-        return math.nan
+    """Return a number, whatever it is written as; ``nan`` where it is none, or has no end."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def verdict_of(word: Any, coding: Mapping[str, int], field: str) -> int:
@@ -287,6 +290,13 @@ def verdict_of(word: Any, coding: Mapping[str, int], field: str) -> int:
             return coding[form]
     known = ", ".join(map(repr, coding))
     raise RowFault(f"{field!r} is {key[:40]!r}, none of {known}")
+
+
+def verdict_in(record: Record, name: str, coding: Mapping[str, int]) -> int:
+    """Return the verdict in a field that must be there; null is none."""
+    if name not in record:
+        raise RowFault(f"no {name!r}")
+    return NO_VERDICT if record[name] is None else verdict_of(record[name], coding, name)
 
 
 def flip(verdict: int) -> int:

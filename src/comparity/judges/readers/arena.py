@@ -41,7 +41,7 @@ from comparity.judges.readers import (
     number_of,
     optional_text,
     text_of,
-    verdict_of,
+    verdict_in,
     why_missing,
 )
 
@@ -94,7 +94,7 @@ def read_battle(record: Record, source: Source) -> Iterator[Judgment]:
     word, names = record.get("winner"), [text_of(record, name) for name in ("model_a", "model_b")]
     if word in names and word not in WINNERS:
         raise RowFault(f"'winner' is {word!r}, a model's name, which the format 'table' reads")
-    verdict = NO_VERDICT if word is None else verdict_of(word, WINNERS, "winner")
+    verdict = verdict_in(record, "winner", WINNERS)
     # Items are answers to one prompt: of a longer conversation that is the first turn.
     texts = answer_text(record, "a", 1), answer_text(record, "b", 1)
     named = optional_text(record, "judge", "user", "voter")
@@ -158,7 +158,13 @@ def is_battle(record: Record) -> bool:
 
 def read_one_hot(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one battle whose result is written in three columns."""
-    marks = [verdict for name, verdict in ONE_HOT.items() if number_of(record.get(name)) == 1]
+    told = {name: number_of(record.get(name)) for name in ONE_HOT}
+    for name, mark in told.items():
+        if name not in record:
+            raise RowFault(f"no {name!r}")
+        if record[name] is not None and mark not in (0, 1):
+            raise RowFault(f"{name!r} is {str(record[name])[:40]!r}, neither 0 nor 1")
+    marks = [ONE_HOT[name] for name, mark in told.items() if mark == 1]
     if len(marks) > 1:
         raise RowFault("more than one of winner_model_a, winner_model_b and winner_tie is 1")
     texts = [_last_of_list(record.get(f"response_{side}")) for side in "ab"]
@@ -177,15 +183,15 @@ def read_one_hot(record: Record, source: Source) -> Iterator[Judgment]:
 
 def read_judged_battle(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield what a judge said of a battle, with the people's vote as gold."""
-    pick, vote = record.get("judge_pick"), record.get("human_winner")
+    pick = verdict_in(record, "judge_pick", PICKS)
     yield Judgment(
         judge=optional_text(record, "judge") or AFTER_MODELS.sub("", source.judge),
         prompt=text_of(record, *IDS),
         first=text_of(record, "model_a"),
         second=text_of(record, "model_b"),
-        verdict=NO_VERDICT if pick is None else verdict_of(pick, PICKS, "judge_pick"),
-        reason=UNPARSED if pick is None else "",
-        gold=NO_VERDICT if vote is None else verdict_of(vote, WINNERS, "human_winner"),
+        verdict=pick,
+        reason=UNPARSED if pick == NO_VERDICT else "",
+        gold=verdict_in(record, "human_winner", WINNERS),
     )
 
 

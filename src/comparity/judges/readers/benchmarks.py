@@ -11,6 +11,7 @@ format                what winners mean
                       (inconsistent)" is a judge whose two orders disagree, so a log with this word
                       has both orders in one row, and no seats
 ``mt-bench orders``   ``winner_ab`` and ``winner_ba`` are raw seats: in the second A is model_b
+``mt-bench scores``   FastChat's single answers, 1 to 10; -1 is a failure. They have no seats
 ``judgebench``        ``judgments[2]``, decisions A>B, B>A and A=B in raw seats, the second with the
                       answers exchanged; ``label`` is the truth. ``judge_name`` is the prompt: the
                       model is in the name of the file, and in each judgment
@@ -25,6 +26,7 @@ format                what winners mean
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
@@ -46,6 +48,7 @@ from comparity.judges.readers import (
     Reader,
     Record,
     RowFault,
+    Score,
     Source,
     digest,
     exchange_seats,
@@ -57,6 +60,7 @@ from comparity.judges.readers import (
     number_of,
     optional_text,
     text_of,
+    verdict_in,
     verdict_of,
     why_missing,
 )
@@ -79,6 +83,8 @@ VOTES = {
     "error": NO_VERDICT,
 }
 PEOPLE = re.compile(r"(expert|author|human|people|annotator|crowd)", re.IGNORECASE)
+# gpt4_pair and pair-v2, and not a judge such as pairrm.
+PAIR = re.compile(r"(?<![^\W_])pair(?![^\W_])")
 # FastChat writes this in place of a judgment that it did not get.
 FAILED = "$ERROR$"
 # Files are called dataset=...,response_model=...,judge_name=...,judge_model=....jsonl.
@@ -111,7 +117,7 @@ def read_pairs(record: Record, source: Source) -> Iterator[Judgment]:
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
     one, two = text_of(record, "model_1"), text_of(record, "model_2")
     for game, (first, second) in ((1, (one, two)), (2, (two, one))):
-        won = verdict_of(text_of(record, f"g{game}_winner"), MODELS, f"g{game}_winner")
+        won = verdict_in(record, f"g{game}_winner", MODELS)
         shown = record.get(f"g{game}_user_prompt")
         said = record.get(f"g{game}_judgment")
         yield Judgment(
@@ -131,12 +137,12 @@ def read_pairs(record: Record, source: Source) -> Iterator[Judgment]:
 def read_vote(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield one vote, or both orders in one."""
     judge, variant = judge_and_prompt(record.get("judge") or source.judge)
-    word = text_of(record, "winner")
+    word = record.get("winner")
     one, two = text_of(record, "model_a"), text_of(record, "model_b")
-    verdict = verdict_of(word, {one: FIRST, two: SECOND, **VOTES}, "winner")
+    verdict = verdict_in(record, "winner", {one: FIRST, two: SECOND, **VOTES})
     is_person = bool(PEOPLE.match(judge))
     # Whoever collapses both orders says so by this word, or by calling the judge a pair.
-    both = word == INCONSISTENT or (not is_person and "pair" in f"{judge} {variant}")
+    both = word == INCONSISTENT or (not is_person and bool(PAIR.search(f"{judge} {variant}")))
     agreed = OTHER_IN_BOTH if word == INCONSISTENT else SAME_IN_BOTH
     turn = optional_text(record, "turn")
     last = int(turn) if turn.isdecimal() else None
@@ -159,7 +165,7 @@ def read_orders(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield both orders of one pair, each in its own seats."""
     one, two = text_of(record, "model_a"), text_of(record, "model_b")
     for order, (first, second) in (("ab", (one, two)), ("ba", (two, one))):
-        verdict = verdict_of(text_of(record, f"winner_{order}"), SEATS, f"winner_{order}")
+        verdict = verdict_in(record, f"winner_{order}", SEATS)
         yield Judgment(
             judge=text_of(record, "judge_id", "judge"),
             prompt=text_of(record, "question_id"),
@@ -193,6 +199,24 @@ def read_question(record: Record, _: Source) -> Iterator[PromptFact]:
     turns = "\n".join(map(_text_of_turn, list_of(record, "turns")))
     category = optional_text(record, "category")
     yield PromptFact(text_of(record, "question_id"), category, turns)
+
+
+def read_single(record: Record, source: Source) -> Iterator[Score]:
+    """Yield the score of one answer."""
+    judge, variant = judge_and_prompt(record.get("judge") or source.judge)
+    if "score" not in record:
+        raise RowFault("no 'score'")
+    number = number_of(record["score"])
+    failed = math.isnan(number) or number < 0
+    yield Score(
+        judge=judge,
+        prompt=text_of(record, "question_id"),
+        answerer=text_of(record, "model"),
+        score=math.nan if failed else number,
+        reason=why_failed(record.get("judgment")) if failed else "",
+        turn=optional_text(record, "turn"),
+        category=variant,
+    )
 
 
 def read_judgebench(record: Record, source: Source) -> Iterator[Judgment]:
@@ -342,6 +366,12 @@ READERS = (
         about="questions of MT-bench",
         matches=lambda record: has(record, "question_id", "turns"),
         read=read_question,
+    ),
+    Reader(
+        name="mt-bench scores",
+        about="MT-bench scores of single answers",
+        matches=lambda record: has(record, "question_id", "model", "score", "judge"),
+        read=read_single,
     ),
     Reader(
         name="judgebench",

@@ -15,7 +15,6 @@ format                 what is read
 ``deepeval``           ``metricsData`` of each test case
 ``lm-eval``            samples with the metrics of each document; a filter other than "none" is part
                        of the judge's name
-``mt-bench scores``    FastChat's single answers, 1 to 10; -1 is a failure
 =====================  =======================================================================
 """
 
@@ -27,8 +26,8 @@ import os
 import re
 import struct
 import zipfile
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
 from comparity.errors import UnreadableFileError
@@ -50,7 +49,6 @@ from comparity.judges.readers import (
     text_of,
     why_missing,
 )
-from comparity.judges.readers.benchmarks import judge_and_prompt, why_failed
 
 # A method of zip archives, and how long what stands before a name and its extra field is.
 ZSTANDARD, LOCAL_HEADER = 93, 30
@@ -66,6 +64,7 @@ GRADED = {
     "trajectory:goal-success",
 }
 # Files are called samples_<task>_<date>.jsonl.
+DATE = re.compile(r"_(\d{4}-.*?)(?:\.jsonl.*)?$")
 TASK = re.compile(r"^.*samples_|_\d{4}-.*$|\.jsonl.*$")
 # A cell of promptfoo's CSV: the outcome, the score of all assertions, the output, and why.
 HEAD = re.compile(r"\[([^\]]+)\] ")
@@ -97,7 +96,7 @@ def read_inspect(record: Record, _: Source) -> Iterator[Score | Omission]:
             ungraded = said_of_it.startswith(NO_GRADE)
             yield Score(
                 judge=scorer,
-                prompt=f"{optional_text(facts, 'task')} {spell(sample.get('id'))}".strip(),
+                prompt=f"{optional_text(facts, 'task')} {text_of(sample, 'id')}".strip(),
                 answerer=text_of(facts, "model"),
                 score=math.nan if ungraded else number,
                 reason=why_missing(said_of_it.removeprefix(NO_GRADE))
@@ -181,11 +180,10 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score | Omission]:
     rows = [record] if "gradingResult" in record else rows
     if not isinstance(rows, list):
         raise RowFault("'results' holds no list")
+    names = _name_answerers(rows)
     for row in rows:
         grading = row.get("gradingResult")
         parts = (grading.get("componentResults") or (grading,)) if grading else ()
-        provider = row.get("provider")
-        model = provider.get("id") if isinstance(provider, Mapping) else provider
         prompt = row.get("prompt")
         shown = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
         response = row.get("response")
@@ -201,7 +199,7 @@ def read_promptfoo(record: Record, _: Source) -> Iterator[Score | Omission]:
             yield Score(
                 judge=_type_of(part),
                 prompt=digest(f"{row.get('vars')} {assertion.get('value')}"),
-                answerer=f"{model or 'unknown'}{_variant(row)}",
+                answerer=names[_column_of(row)],
                 score=math.nan if has_failed else number,
                 reason=ERROR if has_failed else (UNPARSED if math.isnan(number) else ""),
                 text=said if isinstance(said, str) else None,
@@ -230,11 +228,11 @@ def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission
     """Yield the scores of the cells of one row, which has one test for all of them."""
     cells = {name: spell(cell) for name, cell in record.items() if name.startswith("[")}
     test = digest(str({name: cell for name, cell in record.items() if name not in cells}))
-    heads = {name: HEAD.match(name) for name in cells}
-    providers = Counter(head[1] for head in heads.values() if head)
+    heads = {name: head[1] for name in cells if (head := HEAD.match(name))}
+    names = _number_prompts((who, name) for name, who in heads.items())
     for name, cell in cells.items():
-        found, head = CELL.match(cell), heads[name]
-        if found is None or head is None:
+        found = CELL.match(cell)
+        if found is None or name not in heads:
             raise RowFault(f"column {name[:40]!r} holds {cell[:40]!r}, no [PASS] or [FAIL] (score)")
         if cell.rstrip().endswith("No assertions"):
             yield Omission("answers that nothing was asserted of")
@@ -244,7 +242,7 @@ def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission
             judge="all assertions",
             prompt=test,
             # Several prompts of one provider are several answerers.
-            answerer=head[1] if providers[head[1]] == 1 else name[:60],
+            answerer=names[heads[name], name],
             score=math.nan if failed else float(found["score"]),
             reason=ERROR if failed else "",
             text=found["output"],
@@ -252,11 +250,36 @@ def read_promptfoo_table(record: Record, _: Source) -> Iterator[Score | Omission
         )
 
 
-def _variant(row: Record) -> str:
-    """Return which of several prompts an answerer was given; nothing for the first."""
-    place = row.get("promptIdx")
-    label = row["prompt"].get("label") if isinstance(row.get("prompt"), Mapping) else None
-    return f" ({label[:40]})" if place not in (None, 0) and isinstance(label, str) else ""
+def _column_of(row: Record) -> tuple[str, str]:
+    """Return who answered a row, and the column in which promptfoo shows it: one of each prompt."""
+    provider, prompt = row.get("provider"), row.get("prompt")
+    told = provider if isinstance(provider, Mapping) else {"id": provider}
+    template = optional_text(prompt, "label", "display") if isinstance(prompt, Mapping) else ""
+    # Two providers of one model differ by their label.
+    parts = (optional_text(told, "id"), optional_text(told, "label"))
+    who = ", ".join(dict.fromkeys(part for part in parts if part)) or "unknown"
+    return who, optional_text(row, "promptIdx", "promptId") or template
+
+
+def _name_answerers(rows: Sequence[Record]) -> dict[tuple[str, str], str]:
+    """Return a name for each column; JSON lines, of which each knows its own alone, number it."""
+    columns = sorted({*map(_column_of, rows)}, key=lambda one: (len(one[1]), one[1]))
+    if len(columns) == 1 and columns[0][1].isdecimal() and columns[0][1] != "0":
+        who, place = columns[0]
+        return {columns[0]: f"{who} (column {int(place) + 1})"}
+    return _number_prompts(columns)
+
+
+def _number_prompts(columns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Name columns of (who, prompt) by who; several prompts of one are numbered, not quoted."""
+    of_one: dict[str, list[str]] = {}
+    for who, prompt in columns:
+        of_one.setdefault(who, []).append(prompt)
+    return {
+        (who, prompt): f"{who} (prompt {n})" if len(prompts) > 1 else who
+        for who, prompts in of_one.items()
+        for n, prompt in enumerate(prompts, start=1)
+    }
 
 
 def read_deepeval(record: Record, source: Source) -> Iterator[Score]:
@@ -300,27 +323,22 @@ def read_lm_eval(record: Record, source: Source) -> Iterator[Score | Omission]:
         yield Score(
             judge=f"{metric}{suffix}",
             prompt=f"{TASK.sub('', source.path)} {text_of(record, 'doc_id')}".strip(),
-            answerer=source.model,
+            answerer=_model_of(source),
             score=number,
             reason=UNPARSED if math.isnan(number) else "",
             text=answers if isinstance(answers, str) else None,
         )
 
 
-def read_single(record: Record, source: Source) -> Iterator[Score]:
-    """Yield the score of one answer."""
-    judge, variant = judge_and_prompt(record.get("judge") or source.judge)
-    number = number_of(record.get("score"))
-    failed = math.isnan(number) or number < 0
-    yield Score(
-        judge=judge,
-        prompt=text_of(record, "question_id"),
-        answerer=text_of(record, "model"),
-        score=math.nan if failed else number,
-        reason=why_failed(record.get("judgment")) if failed else "",
-        turn=optional_text(record, "turn"),
-        category=variant,
-    )
+def _model_of(source: Source) -> str:
+    """Return the folder, which lm-eval calls by the model; of one folder, the date, too."""
+    path = Path(source.path)
+    if not path.name.startswith("samples_"):
+        return source.model
+    folders = [one for one in PurePath(source.model).parts if not one.startswith("samples_")]
+    dated = DATE.search(path.name)
+    alone = f"{path.absolute().parent.name} {dated[1] if dated else ''}".strip()
+    return "/".join(folders) or alone
 
 
 READERS = (
@@ -365,11 +383,5 @@ READERS = (
         ),
         read=read_lm_eval,
         is_documented_only=True,
-    ),
-    Reader(
-        name="mt-bench scores",
-        about="MT-bench scores of single answers",
-        matches=lambda record: has(record, "question_id", "model", "score", "judge"),
-        read=read_single,
     ),
 )

@@ -57,12 +57,16 @@ from comparity.judges.readers import (
 
 RESULTS = {1.0: FIRST, 0.0: SECOND, 0.5: TIE}
 ANNOTATED = {"1": FIRST, "2": SECOND, "0": TIE, "tie": TIE}
+# How conversations begin that are one text (HH-RLHF), and what stands before each answer.
+DIALOGUE, ANSWER = "\n\nHuman:", "\n\nAssistant:"
 SCORES = (
     ("scores_chosen", "scores_rejected"),
     ("score_chosen", "score_rejected"),
     ("chosen_score", "rejected_score"),
     ("reward_chosen", "reward_rejected"),
     ("chosen_reward", "rejected_reward"),
+    ("chosen_rating", "rejected_rating"),
+    ("chosen-rating", "rejected-rating"),
 )
 
 
@@ -149,7 +153,7 @@ def read_chosen(record: Record, source: Source) -> Iterator[Judgment]:
 
 def _read_best_of(record: Record, source: Source) -> Iterator[Judgment]:
     """Yield each right answer against each wrong one: RewardBench 2 scores several of both."""
-    scores = [number_of(one) for one in list_of(record, "scores")]
+    scores = [_number(one) for one in list_of(record, "scores")]
     n_right = int(number_of(record.get("num_correct", 1)))
     texts = record.get("text")
     if not isinstance(texts, list):
@@ -179,18 +183,17 @@ def _unroll(record: Record) -> Iterator[Record]:
 
 
 def _read_chosen(record: Record, source: Source) -> Judgment:
-    texts = [_last_message(record.get(name)) for name in ("chosen", "rejected")]
-    for side, name in enumerate(("text_chosen", "text_rejected")):
-        texts[side] = texts[side] or _last_message(record.get(name))
-    question = _last_message(record.get("prompt")) or optional_text(record, "question")
+    texts = [_chosen_text(record, kind) for kind in ("chosen", "rejected")]
+    question = _question_of(record)
     place = optional_text(record, "id", "prompt_id") or digest(question or "".join(map(str, texts)))
     names = [
-        optional_text(record, f"{kind}_model") or name_of_text(kind, text or place)
+        optional_text(record, f"{kind}_model", f"{kind}-model") or name_of_text(kind, text or place)
         for kind, text in zip(("chosen", "rejected"), texts, strict=True)
     ]
-    scored = next((pair for pair in SCORES if has(record, *pair)), None)
+    # Of a pair of scores of which one is not there, nobody knows who had the larger one.
+    scored = next((pair for pair in SCORES if {*pair} & {*record}), None)
     if scored is not None:
-        one, two = (_number(record[name]) for name in scored)
+        one, two = (_number(record.get(name)) for name in scored)
         verdict = NO_VERDICT if math.isnan(one - two) else (one > two) - (one < two)
     elif "results" in record:
         verdict = _verdict_of_result(number_of(record["results"]))
@@ -214,6 +217,17 @@ def _read_chosen(record: Record, source: Source) -> Judgment:
     )
 
 
+def _chosen_text(record: Record, kind: str) -> str | None:
+    """Return the chosen or the rejected answer; results that keep scores alone have none."""
+    told = (_last_message(record.get(name)) for name in (kind, f"text_{kind}"))
+    text = next((one for one in told if one is not None), None)
+    if text is not None and text.startswith(DIALOGUE) and ANSWER in text:
+        return text.rpartition(ANSWER)[2].strip()
+    if text is None and not _is_rewardbench(record):
+        raise RowFault(f"{kind!r} holds no text")
+    return text
+
+
 def _verdict_of_result(result: float) -> int:
     if math.isnan(result):
         return NO_VERDICT
@@ -227,6 +241,19 @@ def _number(value: Any) -> float:
     return number_of(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
+def _question_of(record: Record) -> str:
+    """Return the prompt; without one, what stands in the chosen conversation before the answer."""
+    told = _last_message(record.get("prompt")) or optional_text(record, "question")
+    chosen = record.get("chosen")
+    if told or not chosen:
+        return told
+    if isinstance(chosen, str):
+        return chosen.rpartition(ANSWER)[0] if chosen.startswith(DIALOGUE) else ""
+    messages = chosen[:-1] if isinstance(chosen, list) else []
+    said = [one.get("content") for one in messages if isinstance(one, dict)]
+    return "\n".join(one for one in said if isinstance(one, str))
+
+
 def _last_message(value: Any) -> str | None:
     """Return a text, or the last message of a conversation."""
     if isinstance(value, list) and value and isinstance(value[-1], dict):
@@ -236,6 +263,9 @@ def _last_message(value: Any) -> str | None:
 
 def read_pandalm(record: Record, _: Source) -> Iterator[Judgment]:
     """Yield one judgment for each annotator's column."""
+    for name in ("response1", "response2"):
+        if name not in record:
+            raise RowFault(f"no {name!r}")
     # The published test set has NaN for an empty answer.
     texts = optional_text(record, "response1"), optional_text(record, "response2")
     question = f"{optional_text(record, 'instruction')}\n{optional_text(record, 'input')}"

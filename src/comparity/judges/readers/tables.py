@@ -59,6 +59,11 @@ LAYOUTS = (
     # As the web app exports them; without ``tied`` these are preference data.
     ("chosen", "rejected", ""),
 )
+# Characters of a name; what is longer is an answer, or a question, itself.
+LONGEST_NAME = 100
+SPELLING = "names of columns are compared exactly; check case."
+NAME_COLUMN = "name columns that the table has by {}, {} and {}."
+CODES = "name the columns by {}, {} and {}, and what the values mean by {}."
 # Whether a row is a tie, where columns say who won, and names that look like it.
 TIED, TIES = "tied", {"tie", "ties", "is_tie", "draw"}
 TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
@@ -84,7 +89,8 @@ def find_columns(
     roles = dict(named)
     for role, column in named:
         if column not in columns:
-            raise RowFault(f"no column {column!r}, which was named as {role}")
+            listed = ", ".join(map(repr, columns))
+            raise RowFault(f"no column {column!r}, named for the {role}, but {listed}", SPELLING)
     if "left" in roles:
         return roles["left"], roles["right"], roles["result"]
     for first, second, result in LAYOUTS:
@@ -92,7 +98,8 @@ def find_columns(
             if not result:
                 _check_outcome_read(columns, (first, second))
             return first, second, result
-    raise RowFault(f"columns {', '.join(map(repr, columns))}, which are no layout that is known")
+    listed = ", ".join(map(repr, columns))
+    raise RowFault(f"columns {listed}, which are no layout that is known", NAME_COLUMN)
 
 
 def _check_outcome_read(columns: tuple[str, ...], items: tuple[str, str]) -> None:
@@ -105,8 +112,8 @@ def _check_outcome_read(columns: tuple[str, ...], items: tuple[str, str]) -> Non
     ]
     if unread:
         raise RowFault(
-            f"column {unread[0]!r} seems to say who won, and would not be read; name it by --left, "
-            f"--right and --result, or drop it; if it marks ties, call it {TIED!r}"
+            f"column {unread[0]!r} seems to say who won, and would not be read",
+            f"name it by {{}}, {{}} and {{}}, or drop it; if it marks ties, call it {TIED!r}.",
         )
 
 
@@ -115,35 +122,46 @@ def read_row(record: Record, source: Source) -> Iterator[Entry]:
     named = source.columns or {}
     left, right, result = find_columns(tuple(record), tuple(named.items()))
     first, second = text_of(record, left), text_of(record, right)
-    cell = record.get(result) if result else None
-    empty = bool(result) and (cell is None or not str(cell).strip())
-    if empty and not source.drop_missing:
-        raise RowFault(f"{result!r} is empty; --drop-missing leaves such rows out")
-    prompts = (named["prompt"],) if "prompt" in named else PROMPTS
-    judges = (named["judge"],) if "judge" in named else JUDGES
-    if empty:
+    if result and not str("" if record.get(result) is None else record[result]).strip():
+        if not source.drop_missing:
+            raise RowFault(f"{result!r} is empty", "fill it, or leave such rows out by {4}.")
         yield Omission("no result")
         return
     way = 1 if result else _look_up(record, ("seat", "side"), STANDS)
     if result:
-        verdict = _verdict(cell, result, (first, second), source.coding)
+        verdict = _verdict(record[result], result, (first, second), source.coding)
     else:
         verdict = TIE if _look_up(record, (TIED,), TRUTHS) else FIRST
-    texts = (first, second) if (left, right) == ("text1", "text2") else (None, None)
-    if texts[0] is not None:
-        first, second = name_of_text(left, first), name_of_text(right, second)
+    prompts = (named["prompt"],) if "prompt" in named else PROMPTS
+    judges = (named["judge"],) if "judge" in named else JUDGES
+    texts = _texts_of((left, right), (first, second))
+    if texts is not None:
+        first, second = name_of_text("text", first), name_of_text("text", second)
+    prompt = optional_text(record, *prompts)
     one = Judgment(
         judge=optional_text(record, *judges) or source.judge,
         # Both orders of a pair are one prompt where the table knows of none.
-        prompt=optional_text(record, *prompts) or name_of_pair(first, second),
+        prompt=prompt or name_of_pair(first, second),
         first=first,
         second=second,
         verdict=verdict,
         is_seated=way != 0,
         category=optional_text(record, named.get("category", "category")),
-        texts=texts,
+        texts=texts or (None, None),
+        question=prompt if _is_text(prompt) else None,
     )
     yield exchange_seats(one) if way < 0 else one
+
+
+def _texts_of(columns: tuple[str, str], cells: tuple[str, str]) -> tuple[str, str] | None:
+    """Return the cells of both items if they are answers themselves, not names of answerers."""
+    is_text = columns == ("text1", "text2") or any(map(_is_text, cells))
+    return cells if is_text else None
+
+
+def _is_text(cell: str) -> bool:
+    """Say whether a cell is too long for a name, or has several lines."""
+    return len(cell) > LONGEST_NAME or "\n" in cell.strip()
 
 
 def _look_up(record: Record, names: tuple[str, ...], known: Mapping[str, int]) -> int:
@@ -160,12 +178,13 @@ def _verdict(
     cell: object, result: str, items: tuple[str, str], coding: Mapping[str, int] | None
 ) -> int:
     """Return the verdict of a cell: a code that was explained, a word, or the name of an item."""
-    if coding is not None:
-        return verdict_of(spell_code(cell), coding, result)
     for item, verdict in zip(items, (FIRST, SECOND), strict=True):
-        if spell(cell) == item:
+        if coding is None and spell(cell) == item:
             return verdict
-    return verdict_of(cell, WORDS, result)
+    try:
+        return verdict_of(spell_code(cell), WORDS if coding is None else coding, result)
+    except RowFault as fault:
+        raise RowFault(str(fault), CODES) from fault
 
 
 def is_layout(record: Record) -> bool:
@@ -201,19 +220,27 @@ def read_label_studio(record: Record, _: Source) -> Iterator[Judgment]:
         raise RowFault(f"'data' has none of {', '.join(' and '.join(p) for p in TWO_TEXTS)}")
     texts = str(data[names[0]]), str(data[names[1]])
     question = optional_text(data, "prompt", "question", "instruction")
+    first = optional_text(data, "model1", "model_a") or name_of_text("text", texts[0])
+    second = optional_text(data, "model2", "model_b") or name_of_text("text", texts[1])
+    place = optional_text(data, "prompt_id") or optional_text(record, "id")
     for annotation in list_of(record, "annotations"):
         chosen = _find_choice(annotation)
         yield Judgment(
             judge=f"annotator {_who(annotation)}",
-            prompt=optional_text(data, "prompt_id") or optional_text(record, "id"),
-            first=optional_text(data, "model1", "model_a") or name_of_text(names[0], texts[0]),
-            second=optional_text(data, "model2", "model_b") or name_of_text(names[1], texts[1]),
+            prompt=place or _name_prompt(question, texts),
+            first=first,
+            second=second,
             verdict=NO_VERDICT if chosen is None else _side_of(chosen),
             reason=EMPTY if chosen is None else "",
             texts=texts,
             question=question or None,
             is_person=True,
         )
+
+
+def _name_prompt(question: str, texts: tuple[str, str]) -> str:
+    """Return a name for a prompt without an id: of its question, or else of both answers."""
+    return digest(question or name_of_pair(*texts))
 
 
 def _find_choice(annotation: Any) -> Any:
@@ -249,10 +276,10 @@ def read_argilla(record: Record, _: Source) -> Iterator[Judgment]:
         values = response.get("values") if response.get("status") == "submitted" else None
         verdict = _verdict_of_values(values) if isinstance(values, Mapping) else NO_VERDICT
         yield Judgment(
-            judge=f"annotator {spell(response.get('user_id', place + 1))}",
-            prompt=optional_text(record, "external_id", "id") or digest(question),
-            first=name_of_text(names[0], texts[0]),
-            second=name_of_text(names[1], texts[1]),
+            judge=f"annotator {optional_text(response, 'user_id') or place + 1}",
+            prompt=optional_text(record, "external_id", "id") or _name_prompt(question, texts),
+            first=name_of_text("text", texts[0]),
+            second=name_of_text("text", texts[1]),
             verdict=verdict,
             reason=EMPTY if verdict == NO_VERDICT else "",
             texts=texts,
@@ -269,8 +296,9 @@ def _responses(record: Record) -> list[Mapping[str, Any]]:
     by_user: dict[Any, dict[str, Any]] = {}
     for question in told:
         for answer in list_of(told, question):
-            whole = {"user_id": answer.get("user_id"), "status": "submitted", "values": {}}
-            of_user = by_user.setdefault(answer.get("user_id"), whole)
+            who = answer.get("user_id")
+            whole = {"user_id": who, "status": "submitted", "values": {}}
+            of_user = by_user.setdefault(who, whole)
             of_user["values"][question] = answer
             of_user["status"] = answer.get("status") or of_user["status"]
     return [*by_user.values()]
