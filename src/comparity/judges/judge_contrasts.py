@@ -1,6 +1,7 @@
 r"""What differs between judges: two of them or two runs of one, and groups of judges.
 
-*Drift.* Two judges have a verdict on the same answers in the same seats. If nothing changed but
+*Drift.* Two judges have a verdict on the same answers in the same seats; of two files with judges
+in common each of these is compared with itself. If nothing changed but
 chance, the two are exchangeable on every prompt, so that the exact test over signs of prompts
 (:func:`comparity.judges.rates.flip_signs`) holds whatever the dependence within a prompt; Holm
 corrects over all that is asked. Intervals of the changes take prompts as clusters.
@@ -173,11 +174,19 @@ def _files_called(log: JudgeLog, name: str) -> list[int]:
 
 
 def _match(log: JudgeLog, first: Rows, second: Rows) -> tuple[Places, Places]:
-    """Return positions of judgments of the same presentation, in parallel."""
+    """Return positions of judgments of the same presentation, in parallel.
+
+    Judges whom both sides have in common are compared with themselves, and others left out.
+    """
+    shared = np.intersect1d(log.judge[first], log.judge[second])
     found = []
     for rows in (first, second):
         kept = np.flatnonzero(rows & log.seated & (log.orders == ONE_ORDER))
         key = log.pair[kept] * 2 + (log.first[kept] < log.second[kept])
+        if len(shared):
+            is_shared = np.isin(log.judge[kept], shared)
+            kept, key = kept[is_shared], key[is_shared]
+            key = key * len(log.judges) + log.judge[kept]
         # A presentation that was judged again is matched in the order of the log.
         found.append((kept, key, place_in_group(key)))
     (kept, key, place), (others, other_key, other_place) = found

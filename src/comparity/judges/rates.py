@@ -31,9 +31,9 @@ Counts = NDArray[np.int64]
 Places = NDArray[np.int64]
 
 NOWHERE = Interval(math.nan, math.nan, math.nan)
-# Up to this sum of flips the distribution of their signs is worked out, beyond it is normal: the
-# error of the normal approximation is then far below any p value that is told.
-LARGEST_EXACT = 20_000
+# Up to this sum of flips the distribution of their signs is worked out. Beyond it all signs of the
+# largest few are tried, and the sum of the others is normal.
+LARGEST_EXACT, MOST_TRIED = 20_000, 12
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
 
@@ -236,9 +236,7 @@ def flip_signs(net: Counts) -> float:
         return 1.0
     whole = int(sizes.sum())
     if whole > LARGEST_EXACT:
-        # Half a step of the sum, whose steps are of two, corrects for continuity.
-        spread = math.sqrt(float(np.sum(sizes.astype(float) ** 2)))
-        return float(min(1.0, 2 * norm.sf(max(observed - 1, 0) / spread)))
+        return _flip_large(sizes, observed)
     # Places count how much of the sum is positive, so that all are whole numbers from zero.
     chances = np.ones(1)
     for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
@@ -247,6 +245,20 @@ def flip_signs(net: Counts) -> float:
         chances = np.convolve(chances, stretched)
     sums = np.abs(2 * np.arange(whole + 1) - whole)
     return float(min(1.0, chances[sums >= observed].sum()))
+
+
+def _flip_large(sizes: Counts, observed: int) -> float:
+    """Return the p value of sums too large to work out: few prompts may hold most of them."""
+    ordered = np.sort(sizes)[::-1].astype(np.float64)
+    sums = np.zeros(1)
+    for size in ordered[:MOST_TRIED]:
+        sums = np.r_[sums - size, sums + size]
+    spread = math.sqrt(float(np.sum(ordered[MOST_TRIED:] ** 2)))
+    if not spread:
+        return float(np.mean(np.abs(sums) >= observed))
+    # Half a step of the sum, whose steps are of two, corrects for continuity.
+    beyond = norm.sf((observed - 1 - sums) / spread) + norm.sf((observed - 1 + sums) / spread)
+    return float(min(1.0, beyond.mean()))
 
 
 def count_repeats(log: JudgeLog, rows: Rows) -> tuple[Counts, Counts]:
