@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
+from scipy.stats import kendalltau
 from statsmodels.discrete.discrete_model import Logit
 
 from comparity import audit_judges
@@ -203,3 +204,24 @@ def test_opinions_are_told_only_of_judges_who_judged_prompts_again() -> None:
     assert once.sharpness[0].judge == "j0"
     assert JUDGED_ONCE.format("j1, j2") in once.notes
     assert not any("One judgment of each prompt" in note for note in twice.notes)
+
+
+def test_ranks_without_leans_know_whom_answerers_met() -> None:
+    """Only neighbours in strength meet, so that all but the ends win half of their judgments."""
+    rng, rows = np.random.default_rng(3), []
+    for prompt in range(300):
+        low = int(rng.integers(7))
+        one, two = rng.permutation([low, low + 1]).tolist()
+        lead = rng.normal((one - two) * 0.5, 0.5)
+        rows += [
+            {
+                **{"question_id": f"q{prompt}", "model_a": f"m{one}", "model_b": f"m{two}"},
+                **{"judge": judge, "turn": 1},
+                "winner": "model_a" if rng.random() < expit(2 * lead) else "model_b",
+            }
+            for judge in ("ann", "gpt-4", "gpt-4o")
+        ]
+    made = ("m0=OpenAI", "m3=OpenAI", "m4=OpenAI")
+    audit = audit_judges(rows, people=("ann",), families=made)
+    ranks = {one.answerer: one.without_leans for one in audit.leaderboard}
+    assert kendalltau([ranks[f"m{k}"] for k in range(8)], range(8, 0, -1)).statistic > 0.8

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.linalg import lsqr
 
 from comparity.inference.prediction_powered import PoweredMean, powered_excess, powered_rate
 from comparity.judges.agreement import Verdicts
@@ -69,6 +71,19 @@ class Answers(NamedTuple):
     def difference(self, values: Floats) -> Floats:
         """Return what the first answer has more of a number than the second."""
         return values[self.first] - values[self.second]
+
+    def lead(self, values: Floats) -> Floats:
+        """Return how far each answerer is ahead of the others in a number of its answers.
+
+        By least squares over all judgments, so that whom somebody met, and on which prompts, is
+        taken into account; the mean is zero.
+        """
+        n = len(self.first)
+        who = np.r_[self.answerer[self.first], self.answerer[self.second]]
+        signs = np.r_[np.ones(n), -np.ones(n)]
+        design = coo_array((signs, (np.r_[:n, :n], who)), (n, int(who.max()) + 1)).tocsr()
+        found: Floats = lsqr(design, self.difference(values), atol=1e-9, btol=1e-9)[0]
+        return found
 
 
 class LeanNumber(NamedTuple):

@@ -346,27 +346,23 @@ def _by_quality(
 def _tell_quality(
     panel: QualityPanel, answers: Answers, fitted: LotFit, zero: str, numbers: list[LeanNumber]
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Return mean quality by answerer, and what each lean adds to it with judges on average."""
-    place, uses = panel.names.index(zero), np.bincount(answers.answerer)
-    present = np.flatnonzero(uses)
-
-    def mean_of(values: Floats) -> Floats:
-        means: Floats = np.bincount(answers.answerer, values)[present] / uses[present]
-        return means
-
-    def by_name(values: Floats) -> dict[str, float]:
-        names = [panel.log.answerers[k] for k in present.tolist()]
-        return dict(zip(names, values.tolist(), strict=True))
-
-    means = np.array([mean_of(one.values) for one in numbers])
+    """Return quality by answerer, and what each lean adds to it with judges on average."""
+    place = panel.names.index(zero)
     worth = fitted.worth[place, : len(numbers)] / fitted.sharpness[place]
     share = np.bincount(panel.judge) / len(panel.judge)
     leans = share @ fitted.leans(place, beside=1)[0] / (share @ fitted.sharpness)
+    leads = [*map(answers.lead, (fitted.scores, *(one.values for one in numbers)))]
+    quality = leads[0] + sum(value * lead for value, lead in zip(worth, leads[1:], strict=True))
+    present = np.unique(answers.answerer).tolist()
+
+    def by_name(values: Floats) -> dict[str, float]:
+        return {panel.log.answerers[k]: float(values[k]) for k in present}
+
     lifts = {
-        one.toward: by_name(lean * (mean - mean.mean()))
-        for one, lean, mean in zip(numbers, leans, means, strict=False)
+        one.toward: by_name(lean * lead)
+        for one, lean, lead in zip(numbers, leans, leads[1:], strict=False)
     }
-    return by_name(mean_of(fitted.scores) + worth @ means), lifts
+    return by_name(quality), lifts
 
 
 def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator[JudgeSharpness]:

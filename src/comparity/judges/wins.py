@@ -234,8 +234,8 @@ class JudgeSharpness:
 class LeanFindings(NamedTuple):
     """What judges lean to, and what else the model of quality tells.
 
-    `estimates` are the leans with their tests, `quality` is the mean quality of each answerer's
-    answers, and `lifts` is what each kind of lean adds to it, over all judgments.
+    `estimates` are the leans with their tests, `quality` is how much better each answerer's answers
+    are than those they met, and `lifts` is what each kind of lean adds to it, over all judgments.
     """
 
     estimates: tuple[LeanEstimate, ...] = ()
