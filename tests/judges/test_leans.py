@@ -17,6 +17,7 @@ from comparity import audit_judges
 from comparity.errors import OptionError
 from comparity.inference import logistic
 from comparity.inference.logistic import logistic_with_clusters
+from comparity.judges import leans
 from comparity.judges.answerers import LONGER
 from comparity.judges.leans import JUDGED_ONCE, NOT_CONVERGED, find_leans
 from comparity.judges.wins import SEAT
@@ -225,3 +226,16 @@ def test_ranks_without_leans_know_whom_answerers_met() -> None:
     audit = audit_judges(rows, people=("ann",), families=made)
     ranks = {one.answerer: one.without_leans for one in audit.leaderboard}
     assert kendalltau([ranks[f"m{k}"] for k in range(8)], range(8, 0, -1)).statistic > 0.8
+
+
+def test_few_prompts_of_many_judgments_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the judgments would be those of ten prompts, too few for any lean."""
+    monkeypatch.setattr(leans, "MOST_JUDGMENTS", 300)
+    panel = Panel(
+        **{"prompts": 30, "answers": 5, "pairs": 10, "sharpness": (1.0, 1.0, 1.0)},
+        **{"lean": (0.0, 0.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    told = find_leans(draw(panel, np.random.default_rng(4)))
+    assert {one.prompts for one in told.estimates} == {30}
+    assert all(80 <= one.judgments <= 120 for one in told.estimates)
+    assert any("of 900 judgments, of 30 of 30 prompts" in note for note in told.notes)

@@ -64,7 +64,11 @@ Codes = NDArray[np.int64]
 Rows = NDArray[np.bool_]
 
 MOST_JUDGMENTS = 20_000
-"""Judgments up to which a fit is one of seconds; beyond, some prompts are taken."""
+"""Judgments up to which a fit is one of seconds; beyond, some are taken."""
+FEWEST_TAKEN = 40
+"""Prompts that are then all taken, where there are no more."""
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+"""Its multiples, without whole numbers, lie evenly between 0 and 1."""
 NOT_CONVERGED = (
     "The fit of leans did not converge: leans, sharpness and quality without leans may be off. "
     "Judgments of more prompts help."
@@ -263,14 +267,23 @@ class QualityPanel(NamedTuple):
 
 
 def _within_work(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
-    """Return the judgments of as many prompts as can be fitted in seconds, evenly chosen."""
-    share = MOST_JUDGMENTS / max(1, len(log))
-    if share >= 1:
+    """Return as many judgments as can be fitted in seconds, evenly chosen.
+
+    Of many prompts some are taken. Few prompts are kept, because errors are those of prompts; then
+    some pairs of each judge are taken, with both orders.
+    """
+    n, whole = len(log.prompts), len(log)
+    if whole <= MOST_JUDGMENTS:
         return log, ()
-    n = len(log.prompts)
+    share = max(MOST_JUDGMENTS / whole, min(FEWEST_TAKEN / n, 1.0))
     chosen = np.floor(np.arange(n) * share) != np.floor((np.arange(n) + 1) * share)
-    note = f"Leans given quality are told from {int(chosen.sum()):,} of {n:,} prompts."
-    return log.take(chosen[log.prompt]), (note,)
+    part = log.take(chosen[log.prompt])
+    unit = np.unique(part.pair * len(log.judges) + part.judge, return_inverse=True)[1].reshape(-1)
+    part = part.take(unit * GOLDEN_RATIO % 1 < MOST_JUDGMENTS / len(part))
+    taken = f"{int(chosen.sum()):,} of {n:,} prompts"
+    if len(np.unique(unit)) > len(np.unique(part.pair * len(log.judges) + part.judge)):
+        taken = f"{len(part):,} of {whole:,} judgments, of {taken}"
+    return part, (f"Leans given quality are told from {taken}.",)
 
 
 def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
