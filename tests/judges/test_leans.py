@@ -185,6 +185,45 @@ def test_a_judge_who_prefers_its_own_family_is_found_beside_people_only() -> Non
     assert any("is not identified without people" in note for note in alone.notes)
 
 
+def test_whom_somebody_trusts_tells_who_prefers_its_own_family() -> None:
+    rng, rows = np.random.default_rng(6), battles(np.random.default_rng(6))
+    other = {"model_a": "model_b", "model_b": "model_a"}
+    third = [
+        row | {"judge": "eve", "winner": other[row["winner"]] if rng.random() < 0.15 else winner}
+        for row in rows
+        for winner in [str(row["winner"])]
+        if row["judge"] == "ann"
+    ]
+    audit = audit_judges(rows + third, trusted="ann")
+    (one,) = (one for one in audit.leans if one.kind == "self")
+    # In logits the lean is 3, as sharp as this judge is.
+    assert (one.judge, one.against, one.finding) == ("gpt-4", "ann", "violated")
+    assert one.interval.low < expit(3) < one.interval.high
+    assert not any("not identified" in note for note in audit.notes)
+
+
+def test_a_trusted_person_who_said_too_little_is_not_replaced_by_a_judge() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 2, "sharpness": (1.0, 1.0, 1.0, 1.0)},
+        **{"lean": (0.0,) * 4, "seat": (0.0,) * 4},
+    )
+    log = draw(panel, np.random.default_rng(4))
+    log = log.take((log.judge > 0) | (log.prompt < 5))
+    told = find_leans(log, trusted="j0")
+    assert told.estimates == ()
+    assert any("is trusted, but decided too little" in note for note in told.notes)
+
+
+def test_a_truth_counts_where_people_said_too_little() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 2, "sharpness": (1.0, 1.0, 1.0), "truth": True},
+        **{"lean": (0.0,) * 3, "seat": (0.0,) * 3},
+    )
+    log = draw(panel, np.random.default_rng(4))
+    told = find_leans(log.take((log.judge > 0) | (log.prompt < 5)))
+    assert {one.against for one in told.estimates if one.kind == "length"} == {"the right verdict"}
+
+
 def test_families_can_be_named() -> None:
     rows = battles(np.random.default_rng(6))
     audit = audit_judges(rows, people=("ann",), families=("gpt-*=Acme", "mine=Acme"))

@@ -12,8 +12,8 @@ its own, and prompts differ in how far apart the qualities of their answers are
 opinions beside it. Data tell how judges differ in :math:`\lambda_k`, given quality;
 its zero is an assumption. Where people judged the same pairs it is that people do not lean;
 otherwise that the sharpest judge does not. Then a preference that all of them share is not seen,
-and whether a judge prefers its own family is not told. A judge who is trusted by name takes the
-place of the sharpest.
+and whether a judge prefers its own family is not told. A judge who is trusted by name takes this
+place, and is assumed not to prefer its own family, either.
 
 Where a log knows the right verdict, quality is not estimated: the verdict stands for it
 (:mod:`comparity.judges.right_verdicts`).
@@ -37,6 +37,7 @@ from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
 from comparity.judges.answerers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
 from comparity.judges.log import JudgeLog
+from comparity.judges.rates import is_order_fixed
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
 from comparity.judges.wins import (
@@ -112,10 +113,11 @@ def find_leans(
     if trusted and trusted not in log.judges:
         raise OptionError("trusted", trusted, [", ".join(map(repr, log.judges[:10]))])
     # People judge together, so whoever trusts one of them trusts all.
-    trusted = "" if trusted in log.people else trusted
+    trusted = PEOPLE if trusted in log.people else trusted
     log = log.take((log.verdict != NO_VERDICT) & (log.first != log.second))
     seats = (*seat_leans(log),)
-    by_truth = not log.people and not trusted and has_truth(log)
+    by_people = is_enough(log, np.isin(log.judges, log.people)[log.judge])
+    by_truth = not by_people and not trusted and has_truth(log)
     found = (
         against_truth(log, makers, level)
         if by_truth
@@ -139,13 +141,10 @@ def _name_person(found: LeanFindings, people: tuple[str, ...]) -> LeanFindings:
     if len(people) != 1:
         return found
     names = {PEOPLE: people[0]}
+    told, sharp = found.estimates, found.sharpness
     return found._replace(
-        estimates=tuple(
-            one._replace(judge=names.get(one.judge, one.judge)) for one in found.estimates
-        ),
-        sharpness=tuple(
-            replace(one, judge=names.get(one.judge, one.judge)) for one in found.sharpness
-        ),
+        estimates=tuple(one._replace(judge=names.get(one.judge, one.judge)) for one in told),
+        sharpness=tuple(replace(one, judge=names.get(one.judge, one.judge)) for one in sharp),
     )
 
 
@@ -153,7 +152,7 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
     log, part = _within_work(log)
     panel = QualityPanel.of(log)
-    notes = () if panel.has_people else _words_on_families(makers, log)
+    notes = () if panel.has_people or trusted else _words_on_families(makers, log)
     panel, untold = panel.split_told()
     if untold:
         notes += (SHARPNESS_UNTOLD.format(list_first(map(clip, untold))),)
@@ -162,7 +161,8 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     if len(panel.names) < 2 or trusted in untold:
         return LeanFindings(notes=notes)
     log, answers = panel.log, Answers.of(panel.log)
-    own = makers.of(one for one in panel.names if one != PEOPLE) if panel.has_people else []
+    is_told = panel.has_people or trusted
+    own = makers.of(one for one in panel.names if one != PEOPLE) if is_told else []
     numbers = numbers_of(log, answers, makers.of(log.answerers), own)
     if not numbers:
         return LeanFindings(notes=notes)
@@ -327,6 +327,8 @@ def _in_order(log: JudgeLog, answers: Answers) -> tuple[Codes, Codes, Floats]:
 
 def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
     """Say whether quality alone explains no seats, neither of all judgments nor of one judge."""
+    if is_order_fixed(panel.log, is_seated(panel.log)):
+        return False
     better, worse, seats = _in_order(panel.log, answers)
     n, own = len(answers.answerer), panel.judge == panel.names.index(zero)
     return not any(

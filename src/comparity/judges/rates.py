@@ -34,6 +34,8 @@ NOWHERE = Interval(math.nan, math.nan, math.nan)
 # Up to this sum of flips the distribution of their signs is worked out. Beyond it all signs of the
 # largest few are tried, and the sum of the others is normal.
 LARGEST_EXACT, MOST_TRIED = 20_000, 12
+# So many meetings in the same order as before are no chance: 1 in 64.
+FEWEST_ALIKE = 6
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
 
@@ -300,7 +302,9 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
     kept = decided & seated
     # An answerer who is always first wins there because of its quality, for all one knows.
     if np.intersect1d(log.first[kept], log.second[kept]).size:
-        return _share(log, kept, log.verdict == FIRST, level), ""
+        if not is_order_fixed(log, kept):
+            return _share(log, kept, log.verdict == FIRST, level), ""
+        return None, "any two answerers were always shown in the same order"
     if not decided.any():
         is_lost = (log.verdict[rows] == NO_VERDICT).all()
         return None, "all verdicts are missing" if is_lost else "no verdict names a winner"
@@ -310,6 +314,21 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
         return None, "the log does not say which answer was shown first"
     in_both = np.intersect1d(log.first[seated], log.second[seated]).size
     return None, f"no answerer {'won or lost' if in_both else 'was ever shown'} in both seats"
+
+
+def is_order_fixed(log: JudgeLog, rows: Rows) -> bool:
+    """Say whether any two answerers who met on several prompts always met in the same order.
+
+    Then seats were not assigned at random but go with answerers, as where names are listed in an
+    order: those shown first may win because they are better.
+    """
+    first, second = log.first[rows].astype(np.int64), log.second[rows]
+    n, prompts = len(log.answerers), len(log.prompts)
+    way = (np.minimum(first, second) * n + np.maximum(first, second)) * 2 + (first < second)
+    met = np.unique(way * prompts + log.prompt[rows]) // prompts
+    ways, times = np.unique(met, return_counts=True)
+    is_same = len(np.unique(ways // 2)) == len(ways)
+    return is_same and int(np.sum(times - 1)) >= FEWEST_ALIKE
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:

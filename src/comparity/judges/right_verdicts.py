@@ -25,6 +25,7 @@ from comparity.inference.gap_tests import Interval
 from comparity.inference.logistic import logistic_with_clusters
 from comparity.judges.answerers import Answers, LeanNumber, Makers, numbers_of
 from comparity.judges.log import JudgeLog
+from comparity.judges.rates import is_order_fixed
 from comparity.judges.wins import (
     EVEN,
     FIRST_SEAT,
@@ -44,8 +45,8 @@ Floats = NDArray[np.float64]
 
 RIGHT = LeanNumber("right", "the right answer", "that is right", np.empty(0))
 SEATS_FIXED = (
-    "What the first seat is worth with {} is not known: no answerer changed seats against the "
-    "others, so a seat cannot be told from what the judge thinks of the answerers."
+    "What the first seat is worth with {} is not known: no answerer changed seats against "
+    "another, so a seat cannot be told from what the judge thinks of the answerers."
 )
 GO_TOGETHER = "Nothing is known of what {} makes of {}: they always go together."
 
@@ -89,9 +90,10 @@ def against_truth(log: JudgeLog, makers: Makers, level: float) -> LeanFindings:
 
 
 def _is_seat_fixed(log: JudgeLog) -> bool:
-    """Say whether the answerers alone explain who was shown first."""
-    seats = np.ones(len(log), dtype=np.int64)
+    """Say whether the answerers alone may explain who was shown first."""
+    seats, everything = np.ones(len(log), dtype=np.int64), np.ones(len(log), dtype=bool)
     is_fixed = explains_seats(log.first, log.second, seats, len(log.answerers))
+    is_fixed = is_fixed or is_order_fixed(log, everything)
     return is_fixed and bool(is_seated(log).all())
 
 
