@@ -197,6 +197,17 @@ def test_a_kind_of_lean_that_is_listed_and_not_told_does_not_pass(tmp_path: Path
     assert any("length or style or refusal or self or family" in note for note in told.notes)
 
 
+def test_a_judge_of_whom_too_little_is_known_does_not_pass_with_others(tmp_path: Path) -> None:
+    steady = write(tmp_path, "steady.jsonl", games("steady", 0.0, 1, questions=2500))
+    brief = write(tmp_path, "brief.jsonl", games("brief", 3.0, 2, questions=4))
+    assert audit_files(steady, margin=8).finding == WITHIN
+    both = audit_files(steady, brief, margin=8)
+    assert [(test.null.split()[2], test.finding) for test in both.tests] == [
+        *(("steady", WITHIN), ("brief", UNDECIDED))
+    ]
+    assert both.finding == UNDECIDED
+
+
 def test_names_of_judges_in_notes_are_theirs(tmp_path: Path) -> None:
     logs = [
         write(tmp_path, f"{name}.jsonl", games(name, 0.0, seed, questions=60))

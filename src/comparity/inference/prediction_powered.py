@@ -194,8 +194,8 @@ class _MeanErrors:
         mean = float(predictions[side].mean())
         # Few clusters to predict may have predictions that are all alike.
         of_rest, of_all = (errors(predictions, rows, mean) for rows in (rest, side))
-        least = float(of_all @ of_all)
-        least *= np.divide(*(effective_clusters(np.bincount(code[one])) for one in (side, rest)))
+        whole, few = (effective_clusters(np.bincount(code[one])) for one in (side, rest))
+        least = float(of_all @ of_all) * whole / few
         of_rest *= math.sqrt(max(1.0, least / max(float(of_rest @ of_rest), NOTHING)))
         return cls(
             labels=float(labels[known].mean()),

@@ -157,7 +157,8 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     if untold:
         notes += (SHARPNESS_UNTOLD.format(list_first(map(clip, untold))),)
     if trusted and trusted not in (*panel.names, *untold):
-        return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(clip(trusted))))
+        who = "A person" if trusted == PEOPLE else clip(trusted)
+        return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(who)))
     if len(panel.names) < 2 or trusted in untold:
         return LeanFindings(notes=notes)
     log, answers = panel.log, Answers.of(panel.log)
