@@ -278,3 +278,33 @@ def test_few_prompts_of_many_judgments_are_all_taken(monkeypatch: pytest.MonkeyP
     assert {one.prompts for one in told.estimates} == {30}
     assert all(80 <= one.judgments <= 120 for one in told.estimates)
     assert any("of 900 judgments, of 30 of 30 prompts" in note for note in told.notes)
+
+
+def test_one_judge_of_few_prompts_leaves_the_leans_of_others_told() -> None:
+    panel = Panel(
+        **{"prompts": 100, "answers": 3, "pairs": 3, "sharpness": (2.0, 2.0, 2.0)},
+        **{"lean": (0.0, 1.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(0))
+    some = find_leans(log.take((log.judge != 2) | (log.prompt < 16)))
+    told = {(one.judge, one.kind): one for one in some.estimates}
+    assert ("j2", "length") not in told
+    low, high, _ = told["j1", "length"].pivot.interval(0.99)
+    assert 0 < low < expit(2) - 0.5 < high
+
+
+def test_one_answer_of_unknown_length_leaves_those_of_others_told() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 2, "sharpness": (1.0, 1.0, 1.0)},
+        **{"lean": (0.0, 1.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(0))
+    features = log.features.copy()
+    features[4] = np.nan
+    without = (log.first_item == 4) | (log.second_item == 4)
+    told = find_leans(replace(log, features=features))
+    assert told.estimates == find_leans(log.take(~without)).estimates
+    assert any(note.startswith(f"{int(without.sum())} judgments of answers") for note in told.notes)
+    # What is unknown of most answers of a judge is not asked for.
+    features[: len(features) * 2 // 3] = np.nan
+    assert {one.kind for one in find_leans(replace(log, features=features)).estimates} <= {"seat"}

@@ -35,7 +35,16 @@ from scipy.sparse import csr_array
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
-from comparity.judges.answerers import Answers, LeanNumber, Makers, evaluators_of, numbers_of
+from comparity.judges.answerers import (
+    FEWEST_UNEVEN,
+    Answers,
+    LeanNumber,
+    Makers,
+    evaluators_of,
+    keep_known,
+    note_families,
+    numbers_of,
+)
 from comparity.judges.log import JudgeLog
 from comparity.judges.rates import is_order_fixed
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
@@ -106,8 +115,7 @@ def find_leans(
     families : mapping of str to str, optional
         Makers of models by patterns of their names, beside those that are known.
     trusted : str
-        The judge who does not lean, by assumption; by default people, and without people the
-        sharpest judge.
+        Who does not lean, by assumption; by default people, or else the sharpest judge.
     """
     makers = Makers(families or {})
     if trusted and trusted not in log.judges:
@@ -116,6 +124,7 @@ def find_leans(
     trusted = PEOPLE if trusted in log.people else trusted
     log = log.take((log.verdict != NO_VERDICT) & (log.first != log.second))
     seats = (*seat_leans(log),)
+    log, unknown = keep_known(log)
     by_people = is_enough(log, np.isin(log.judges, log.people)[log.judge])
     by_truth = not by_people and not trusted and has_truth(log)
     found = (
@@ -127,7 +136,7 @@ def find_leans(
     told = {one.judge for one in seats}
     others = [one for one in found.estimates if one.kind != "seat" or one.judge not in told]
     found = _name_person(found._replace(estimates=(*seats, *others)), log.people)
-    return found._replace(notes=(*found.notes, *_note_opposed(found)))
+    return found._replace(notes=(*unknown, *found.notes, *_note_opposed(found)))
 
 
 def _note_opposed(found: LeanFindings) -> Iterator[str]:
@@ -152,7 +161,7 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
     log, part = _within_work(log)
     panel = QualityPanel.of(log)
-    notes = () if panel.has_people or trusted else _words_on_families(makers, log)
+    notes = () if panel.has_people or trusted else note_families(makers, log)
     panel, untold = panel.split_told()
     if untold:
         notes += (SHARPNESS_UNTOLD.format(list_first(map(clip, untold))),)
@@ -171,7 +180,9 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
     notes = (*part, *notes, *(() if fitted.converged else (NOT_CONVERGED,)))
     if once := panel.judged_once:
         notes += (JUDGED_ONCE.format(list_first(map(clip, once))),)
-    zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
+    zero = trusted or (
+        PEOPLE if panel.has_people else panel.names[int(np.argmax(fitted.sharpness))]
+    )
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
     return LeanFindings(estimates, notes, (*_sharpness_of(panel, fitted, level),), quality, lifts)
@@ -287,19 +298,6 @@ def _within_work(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
     return part, (f"Leans given quality are told from {taken}.",)
 
 
-def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
-    """Say that a preference for one's own family is not told, where somebody might have one."""
-    shared = {*makers.of(log.judges)} & {*makers.of(log.answerers)} - {""}
-    if not shared:
-        return ()
-    listed = ", ".join(map(clip, sorted(shared)))
-    return (
-        f"Judges and answerers of one maker ({listed}): whether a judge prefers its own family is "
-        "not identified without people's verdicts or a truth, because better answers of that "
-        "family would look the same.",
-    )
-
-
 def _fit_quality(
     panel: QualityPanel, answers: Answers, numbers: Mapping[str, LeanNumber]
 ) -> LotFit:
@@ -351,8 +349,12 @@ def _by_quality(
     differ = [answers.difference(one.values) != 0 for one in numbers] + [is_seated(panel.log)]
     for k, name in enumerate(panel.names):
         for place, number in enumerate(told):
-            prompts = panel.log.prompt[(panel.judge == k) & differ[place]]
-            if name == zero or not len(prompts):
+            prompts, of_zero = (
+                panel.log.prompt[(panel.judge == one) & differ[place]]
+                for one in (k, panel.names.index(zero))
+            )
+            fewest = 1 if number is FIRST_SEAT else FEWEST_UNEVEN
+            if name == zero or min(len(np.unique(one)) for one in (prompts, of_zero)) < fewest:
                 continue
             words = number.words(makers.of([name])[0])
             found = float(leans[k, place]), float(errors[k, place])
@@ -393,8 +395,3 @@ def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator
         without = 0.0 if name == PEOPLE else math.nan
         taste = float(np.append(fitted.tastes, without)[panel.tastes[k]])
         yield JudgeSharpness(judge=name, picks=one.wins, interval=interval, taste=taste)
-
-
-def _sharpest(panel: QualityPanel, fitted: LotFit) -> str:
-    """Return the judge with the largest sharpness."""
-    return panel.names[int(np.argmax(fitted.sharpness))]
