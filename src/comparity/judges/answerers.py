@@ -164,7 +164,7 @@ def keep_known(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
     n = np.bincount(judge)
     shares = np.stack([np.bincount(judge, column) / n for column in both.T])
     asked = (shares[:, n >= FEWEST_UNEVEN] > MOST_UNKNOWN).all(axis=1)
-    kept = both[:, asked].all(axis=1)
+    kept = np.asarray(both[:, asked].all(axis=1))
     if kept.all():
         return log, ()
     note = f"{np.sum(~kept):,} judgments of answers without a known text tell nothing of leans."
