@@ -251,12 +251,13 @@ def _tests_of_untold(told: LeanFindings, log: JudgeLog, kinds: Sequence[str]) ->
     of one judge what is told of another.
     """
     known = {(one.judge, one.kind) for one in told.estimates}
+    of_some = {kind for _, kind in known}
     anchors = {one.against for one in told.estimates}
     is_listed = {*kinds} != {*LEAN_KINDS}
-    asked = kinds if is_listed else [kind for kind in OF_ALL if kind in {one for _, one in known}]
+    asked = kinds if is_listed else [kind for kind in OF_ALL if kind in of_some]
     for who, kind in product(log.judges, asked):
         # An own maker, other makers and refusals do not concern every judge.
-        is_told = any(kind == one for name, one in known if name == who or kind not in OF_ALL)
+        is_told = (who, kind) in known or (kind not in OF_ALL and kind in of_some)
         is_relative = kind != "seat" or not is_listed
         if not is_told and who not in log.people and not (who in anchors and is_relative):
             null = f"lean of {who} of the kind {kind} = 0"
