@@ -27,11 +27,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
@@ -40,12 +38,12 @@ from comparity.judges.answerers import (
     Answers,
     LeanNumber,
     Makers,
-    evaluators_of,
     keep_known,
     note_families,
     numbers_of,
 )
 from comparity.judges.log import JudgeLog
+from comparity.judges.quality_panel import QualityPanel
 from comparity.judges.rates import is_order_fixed
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
@@ -65,13 +63,12 @@ from comparity.judges.wins import (
 )
 from comparity.ranking.connectivity import explains_seats
 from comparity.ranking.items import list_first
-from comparity.ranking.likelihood.lot_likelihood import NO_TASTE, Lots
+from comparity.ranking.likelihood.lot_likelihood import Lots
 from comparity.ranking.lots import LotFit, fit_lots
 from comparity.reports.sections import clip
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Rows = NDArray[np.bool_]
 
 MOST_JUDGMENTS = 20_000
 """Judgments up to which a fit is one of seconds; beyond, some are taken."""
@@ -159,7 +156,7 @@ def _name_person(found: LeanFindings, people: tuple[str, ...]) -> LeanFindings:
 
 def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) -> LeanFindings:
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
-    log, part = _within_work(log)
+    log, part = _within_work(log, MOST_JUDGMENTS)
     panel = QualityPanel.of(log)
     notes = () if panel.has_people or trusted else note_families(makers, log)
     panel, untold = panel.split_told()
@@ -170,24 +167,72 @@ def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) ->
         return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(who)))
     if len(panel.names) < 2 or trusted in untold:
         return LeanFindings(notes=notes)
-    log, answers = panel.log, Answers.of(panel.log)
     is_told = panel.has_people or trusted
-    own = makers.of(one for one in panel.names if one != PEOPLE) if is_told else []
-    numbers = numbers_of(log, answers, makers.of(log.answerers), own)
-    if not numbers:
-        return LeanFindings(notes=notes)
-    fitted = _fit_quality(panel, answers, numbers)
-    notes = (*part, *notes, *(() if fitted.converged else (NOT_CONVERGED,)))
-    if once := panel.judged_once:
-        notes += (JUDGED_ONCE.format(list_first(map(clip, once))),)
-    zero = trusted or (
-        PEOPLE if panel.has_people else panel.names[int(np.argmax(fitted.sharpness))]
+    asked = makers.of(one for one in panel.names if one != PEOPLE) if is_told else []
+    found = _fit_panel(panel, makers, asked, trusted, level)
+    if panel.has_people and trusted in ("", PEOPLE) and len(panel.names) > 2 and found.estimates:
+        found = _one_by_one(panel, found, makers, asked, level)
+    return found._replace(notes=(*part, *notes, *found.notes))
+
+
+def _one_by_one(
+    panel: QualityPanel, whole: LeanFindings, makers: Makers, asked: list[str], level: float
+) -> LeanFindings:
+    """Return what people and each judge alone tell of it, where that is enough.
+
+    Judges may have opinions in common, which people do not share. A fit of all would take these
+    for quality, and people for duller than they are.
+    """
+    judges = [one for one in panel.names if one != PEOPLE]
+    parts = {name: panel.beside_people(name) for name in judges}
+    most = MOST_JUDGMENTS / max(sum(len(one.log) for one in parts.values()), MOST_JUDGMENTS)
+    told: dict[str, LeanFindings] = {}
+    for name, two in parts.items():
+        two = QualityPanel.of(_within_work(two.log, most * len(two.log))[0])
+        if len(two.names) == 2 and two.is_sharpness_told.all():
+            told[name] = _fit_panel(two, makers, asked, "", level)
+    notes = [*whole.notes]
+    if NOT_CONVERGED not in notes and any(NOT_CONVERGED in one.notes for one in told.values()):
+        notes.append(NOT_CONVERGED)
+    if together := [clip(one) for one in judges if one not in told]:
+        notes.append(TOGETHER.format(list_first(together)))
+    busiest = max(told, key=lambda name: len(parts[name].log), default="")
+    sources = {PEOPLE: told.get(busiest, whole), **{one: told.get(one, whole) for one in judges}}
+    return whole._replace(
+        estimates=tuple(
+            one for name in judges for one in sources[name].estimates if one.judge == name
+        ),
+        sharpness=tuple(
+            one for name in panel.names for one in sources[name].sharpness if one.judge == name
+        ),
+        notes=tuple(notes),
     )
+
+
+def _fit_panel(
+    panel: QualityPanel, makers: Makers, asked: list[str], trusted: str, level: float
+) -> LeanFindings:
+    """Return what one fit tells; `asked` are makers whose answers somebody may lean to."""
+    log, answers = panel.log, Answers.of(panel.log)
+    numbers = numbers_of(log, answers, makers.of(log.answerers), asked)
+    if not numbers:
+        return LeanFindings()
+    fitted = _fit_quality(panel, answers, numbers)
+    notes = [] if fitted.converged else [NOT_CONVERGED]
+    if once := panel.judged_once:
+        notes.append(JUDGED_ONCE.format(list_first(map(clip, once))))
+    sharpest = panel.names[int(np.argmax(fitted.sharpness))]
+    zero = trusted or (PEOPLE if panel.has_people else sharpest)
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
-    return LeanFindings(estimates, notes, (*_sharpness_of(panel, fitted, level),), quality, lifts)
+    sharpness = (*_sharpness_of(panel, fitted, level),)
+    return LeanFindings(estimates, (*notes,), sharpness, quality, lifts)
 
 
+TOGETHER = (
+    "{}: people judged too few prompts several times to tell these leans by people and one judge "
+    "alone. Judges who share opinions that people do not have may then seem to lean."
+)
 SHARPNESS_UNTOLD = (
     "What these lean to given quality, and how sharp they are, is not known: {}. How often two "
     "agree tells only the product of their sharpness, and leans rest on the ratio. A third judge "
@@ -195,103 +240,20 @@ SHARPNESS_UNTOLD = (
 )
 
 
-class QualityPanel(NamedTuple):
-    """Judgments of those who made enough, with who judged: people all together."""
-
-    log: JudgeLog
-    judge: NDArray[np.int64]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, log: JudgeLog) -> QualityPanel:
-        """Return the judgments of people, and of each judge with enough of them."""
-        code, names = evaluators_of(log), np.array([PEOPLE, *log.judges])
-        enough = [one for one in np.unique(code).tolist() if is_enough(log, code == one)]
-        kept = np.isin(code, enough)
-        return cls(
-            log.take(kept), np.searchsorted(enough, code[kept]), tuple(names[enough].tolist())
-        )
-
-    @property
-    def tastes(self) -> Codes:
-        """Whose opinions differ from quality, and how.
-
-        Quality is what people find, who judge it together. Two judges without people tell only how
-        much both of them together differ from it. Of a judge who gave one judgment of each prompt
-        opinions cannot be told from chance: it has no taste here, and is as much less sharp.
-        """
-        has_taste = self._judged_again >= FEWEST_PROMPTS
-        if self.has_people:
-            has_taste[self.names.index(PEOPLE)] = False
-        elif len(self.names) == 2:
-            return np.full(2, 0 if has_taste.any() else NO_TASTE)
-        return np.where(has_taste, np.cumsum(has_taste) - 1, NO_TASTE)
-
-    @property
-    def judged_once(self) -> list[str]:
-        """Who, other than people, has no taste here."""
-        of = zip(self.names, self.tastes.tolist(), strict=True)
-        return [name for name, taste in of if taste == NO_TASTE and name != PEOPLE]
-
-    def split_told(self) -> tuple[QualityPanel, list[str]]:
-        """Return the panel of those whose sharpness is told, and the names of the others."""
-        if len(self.names) < 2 or (told := self.is_sharpness_told).all():
-            return self, []
-        untold = [self.names[k] for k in np.flatnonzero(~told)]
-        return QualityPanel.of(self.log.take(told[self.judge])), untold
-
-    @property
-    def is_sharpness_told(self) -> Rows:
-        r"""Whether verdicts tell the sharpness of each.
-
-        How often two agree tells the product of their sharpness, :math:`g_j g_k`, and how often
-        one agrees with itself :math:`g_k^2 (1 + \tau_k^2)`. Logarithms of both are sums, so that
-        :math:`g_k` is told where these sums give it: by a third judge of the same prompts, say.
-        """
-        n, size = len(self.names), (len(self.names), len(self.log.prompts))
-        judged = csr_array((np.ones(len(self.judge)), (self.judge, self.log.prompt)), shape=size)
-        judged.data[:] = 1
-        together = (judged @ judged.T).toarray() >= FEWEST_PROMPTS
-        np.fill_diagonal(together, val=False)
-        # Of the equations, squares: unknown are the sharpness of each, then the tastes.
-        squares = np.zeros((2 * n, 2 * n))
-        squares[:n, :n] = together + np.diag(together.sum(axis=1))
-        for k in np.flatnonzero(self._judged_again >= FEWEST_PROMPTS).tolist():
-            own = 2 * np.eye(2 * n)[k]
-            if (taste := int(self.tastes[k])) != NO_TASTE:
-                own[n + taste] = 1
-            squares += np.outer(own, own)
-        known = np.linalg.pinv(squares, hermitian=True) @ squares
-        told: Rows = np.isclose(np.diagonal(known)[:n], 1.0)
-        return told
-
-    @property
-    def _judged_again(self) -> Codes:
-        """Return on how many prompts each gave several judgments."""
-        n = len(self.log.prompts)
-        cells, times = np.unique(self.judge * n + self.log.prompt, return_counts=True)
-        return np.bincount(cells[times > 1] // n, minlength=len(self.names))
-
-    @property
-    def has_people(self) -> bool:
-        """Whether people judged enough to tell quality by."""
-        return PEOPLE in self.names
-
-
-def _within_work(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
+def _within_work(log: JudgeLog, most: float) -> tuple[JudgeLog, tuple[str, ...]]:
     """Return as many judgments as can be fitted in seconds, evenly chosen.
 
     Of many prompts some are taken. Few prompts are kept, because errors are those of prompts; then
     some pairs of each judge are taken, with both orders.
     """
     n, whole = len(log.prompts), len(log)
-    if whole <= MOST_JUDGMENTS:
+    if whole <= most:
         return log, ()
-    share = max(MOST_JUDGMENTS / whole, min(FEWEST_TAKEN / n, 1.0))
+    share = max(most / whole, min(FEWEST_TAKEN / n, 1.0))
     chosen = np.floor(np.arange(n) * share) != np.floor((np.arange(n) + 1) * share)
     part = log.take(chosen[log.prompt])
     unit = np.unique(part.pair * len(log.judges) + part.judge, return_inverse=True)[1].reshape(-1)
-    part = part.take(unit * GOLDEN_RATIO % 1 < MOST_JUDGMENTS / len(part))
+    part = part.take(unit * GOLDEN_RATIO % 1 < most / len(part))
     taken = f"{int(chosen.sum()):,} of {n:,} prompts"
     if len(np.unique(unit)) > len(np.unique(part.pair * len(log.judges) + part.judge)):
         taken = f"{len(part):,} of {whole:,} judgments, of {taken}"
