@@ -289,6 +289,7 @@ def test_one_judge_of_few_prompts_leaves_the_leans_of_others_told() -> None:
     some = find_leans(log.take((log.judge != 2) | (log.prompt < 16)))
     told = {(one.judge, one.kind): one for one in some.estimates}
     assert ("j2", "length") not in told
+    assert [one.judge for one in some.sharpness] == ["j0", "j1", "j2"]
     low, high, _ = told["j1", "length"].pivot.interval(0.99)
     assert 0 < low < expit(2) - 0.5 < high
 
@@ -333,4 +334,21 @@ def test_judges_whom_people_did_not_judge_beside_often_enough_are_told_together(
     notes = find_leans(draw(replace(panel, both_orders=True), np.random.default_rng(1))).notes
     assert not any("share opinions" in note for note in notes)
     notes = find_leans(draw(panel, np.random.default_rng(1))).notes
-    assert any(note.startswith("j1, j2: people judged too few") for note in notes)
+    assert any(note.startswith("j1, j2: leans are told from the verdicts of all") for note in notes)
+
+
+def test_the_order_of_rows_and_of_judges_changes_nothing() -> None:
+    panel = Panel(
+        **{"prompts": 40, "answers": 3, "pairs": 3, "both_orders": True},
+        **{"sharpness": (1.0, 2.0, 0.5), "lean": (0.0, 0.5, 0.0), "seat": (0.0, 0.3, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(3))
+    order = np.random.default_rng(5).permutation(len(log))
+    new = np.array([2, 0, 1], dtype=np.int32)
+    turned = replace(log.take(order), judges=("j1", "j2", "j0"), judge=new[log.judge[order]])
+    one, other = find_leans(log), find_leans(turned)
+    picks = {of.judge: of.picks for of in one.sharpness}
+    assert {of.judge: of.picks for of in other.sharpness} == pytest.approx(picks, abs=0.003)
+    wins = {(lean.judge, lean.kind): lean.wins for lean in one.estimates}
+    again = {(lean.judge, lean.kind): lean.wins for lean in other.estimates}
+    assert again == pytest.approx(wins, abs=0.003)

@@ -184,20 +184,17 @@ def _one_by_one(
     for quality, and people for duller than they are.
     """
     judges = [one for one in panel.names if one != PEOPLE]
-    parts = {name: panel.beside_people(name) for name in judges}
-    most = MOST_JUDGMENTS / max(sum(len(one.log) for one in parts.values()), MOST_JUDGMENTS)
-    told: dict[str, LeanFindings] = {}
-    for name, two in parts.items():
-        two = QualityPanel.of(_within_work(two.log, most * len(two.log))[0])
-        if len(two.names) == 2 and two.is_sharpness_told.all():
-            told[name] = _fit_panel(two, makers, asked, "", level)
+    told = _fit_each(panel, judges, makers, asked, level)
+    leaning = {one.judge for one in whole.estimates}
     notes = [*whole.notes]
     if NOT_CONVERGED not in notes and any(NOT_CONVERGED in one.notes for one in told.values()):
         notes.append(NOT_CONVERGED)
-    if together := [clip(one) for one in judges if one not in told]:
+    if together := [clip(one) for one in judges if one in leaning and one not in told]:
         notes.append(TOGETHER.format(list_first(together)))
-    busiest = max(told, key=lambda name: len(parts[name].log), default="")
-    sources = {PEOPLE: told.get(busiest, whole), **{one: told.get(one, whole) for one in judges}}
+    # Each of these fits has its own idea of people, who are told of by the middle one.
+    fits = sorted(told.values(), key=_sharpness_of_people) or [whole]
+    sources = {one: told.get(one, whole) for one in judges}
+    sources[PEOPLE] = fits[(len(fits) - 1) // 2]
     return whole._replace(
         estimates=tuple(
             one for name in judges for one in sources[name].estimates if one.judge == name
@@ -207,6 +204,24 @@ def _one_by_one(
         ),
         notes=tuple(notes),
     )
+
+
+def _fit_each(
+    panel: QualityPanel, judges: list[str], makers: Makers, asked: list[str], level: float
+) -> dict[str, LeanFindings]:
+    """Return what people and each judge alone tell, of those of whom they tell something."""
+    parts = {name: panel.beside_people(name) for name in judges}
+    most = MOST_JUDGMENTS / max(sum(len(one.log) for one in parts.values()), MOST_JUDGMENTS)
+    told: dict[str, LeanFindings] = {}
+    for name, two in parts.items():
+        part = QualityPanel.of(_within_work(two.log, most * len(two.log))[0])
+        if len(part.names) == 2 and part.is_sharpness_told.all():
+            told[name] = _fit_panel(part, makers, asked, "", level)
+    return {name: one for name, one in told.items() if one.sharpness}
+
+
+def _sharpness_of_people(found: LeanFindings) -> float:
+    return next(one.picks for one in found.sharpness if one.judge == PEOPLE)
 
 
 def _fit_panel(
@@ -230,8 +245,8 @@ def _fit_panel(
 
 
 TOGETHER = (
-    "{}: people judged too few prompts several times to tell these leans by people and one judge "
-    "alone. Judges who share opinions that people do not have may then seem to lean."
+    "{}: leans are told from the verdicts of all judges together, because people and one judge alone "
+    "tell too little. Judges who share opinions that people do not have may then seem to lean."
 )
 SHARPNESS_UNTOLD = (
     "What these lean to given quality, and how sharp they are, is not known: {}. How often two "
