@@ -246,7 +246,7 @@ def _fit_panel(
 
 TOGETHER = (
     "{}: leans are told from the verdicts of all judges together, because people and one judge "
-    "alone tell too little. Judges who share opinions that people do not have may then seem to lean."
+    "alone tell too little. Judges who share opinions that people do not have may seem to lean."
 )
 SHARPNESS_UNTOLD = (
     "What these lean to given quality, and how sharp they are, is not known: {}. How often two "
