@@ -147,3 +147,20 @@ def test_a_rate_and_its_interval_stay_between_zero_and_one() -> None:
         assert 0 <= rate.interval.low < rate.interval.high <= 1
         assert rate.interval.low <= rate.value <= rate.interval.high
         assert -1 <= gap.interval.low < gap.interval.high <= 1
+
+
+@pytest.mark.parametrize(("rest", "share", "right"), [(3, 0.6, 0.85), (12, 0.95, 0.97)])
+def test_few_units_to_predict_do_not_move_the_mean_of_many_labels(
+    rest: int, share: float, right: float
+) -> None:
+    rng = np.random.default_rng(8)
+    truth, covered, studies = share * right + (1 - share) * (1 - right), 0, 300
+    for _ in range(studies):
+        predictions = (rng.random(200 + rest) < share).astype(float)
+        labels = np.where(rng.random(200 + rest) < right, predictions, 1 - predictions)
+        labels[200:] = np.nan
+        found = powered_rate(labels, predictions, np.arange(200 + rest))
+        assert found is not None
+        covered += found.interval.low <= truth <= found.interval.high
+    # Three binomial standard errors below 0.95.
+    assert covered / studies > 0.95 - 3 * np.sqrt(0.95 * 0.05 / studies)

@@ -22,7 +22,8 @@ class Panel:
     those of each judge; the first `people` of them are people. `own` is what each adds to the
     answers of the first answerer, of its own maker; `difficulty` is how far prompts differ (SD of
     the logarithm) in how far their answers are apart; `taste` is how far each judge's own opinions
-    of answers are apart, in SDs of quality; and `apart` is how far answerers are, on all prompts.
+    of answers are apart, in SDs of quality, of which `shared` is the share that all but people have
+    in common; and `apart` is how far answerers are, on all prompts.
     """
 
     prompts: int
@@ -38,6 +39,7 @@ class Panel:
     own: tuple[float, ...] = ()
     difficulty: float = 0.3
     taste: tuple[float, ...] = ()
+    shared: float = 0.0
     apart: float = 0.0
 
 
@@ -71,6 +73,10 @@ def draw(panel: Panel, rng: np.random.Generator) -> JudgeLog:
         lead = np.sign(lead)
     if panel.taste:
         opinion = rng.normal(size=(len(panel.lean), n)) * spread
+        if panel.shared:
+            common = np.sqrt(panel.shared) * rng.normal(size=n) * spread
+            opinion[panel.people :] *= np.sqrt(1 - panel.shared)
+            opinion[panel.people :] += common
         own_lead = opinion[judge, items[0]] - opinion[judge, items[1]]
         lead = lead + np.array(panel.taste)[judge] * own_lead
     if panel.own:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,26 @@ def test_two_runs_of_one_judge_seldom_seem_to_differ(runs: int) -> None:
         one, two = (rng.random((60, 8)) < chance for _ in range(2))
         found += flip_signs(two.sum(1) - one.sum(1)) < 0.05
     assert found <= 0.05 * runs + 3 * (runs * 0.05 * 0.95) ** 0.5
+
+
+def test_judges_of_two_files_are_compared_with_themselves(tmp_path: Path) -> None:
+    """The older file has a judge more, who decides otherwise; the other judge did not change."""
+    steady = ["A>B"] * 9 + ["B>A"] * 36
+    rows = {"old": games("more", OLD) + games("same", steady), "new": games("same", steady)}
+    paths = [tmp_path / f"{name}.jsonl" for name in rows]
+    for path, (name, own) in zip(paths, rows.items(), strict=True):
+        told = "\n".join(json.dumps(row | {"run": name}) for row in own)
+        path.write_text(told, encoding="utf-8")
+    drift = audit_judges(paths, drift=("old.jsonl", "new.jsonl")).drift
+    assert drift is not None
+    assert (drift.same.hits, drift.same.trials) == (90, 90)
+    assert {one.gap for one in drift.changes} == {0}
+
+
+@pytest.mark.parametrize("sizes", [[5000] * 5, [10_000] * 4 + [1] * 10, [9000, 4000, 3000] * 3])
+def test_large_surpluses_of_few_prompts_have_the_p_value_of_all_signs(sizes: list[int]) -> None:
+    signs = np.array(list(product([-1, 1], repeat=len(sizes))))
+    sums = np.abs(signs @ np.array(sizes))
+    for net in (np.array(sizes), np.array(sizes) * np.where(np.arange(len(sizes)) == 1, -1, 1)):
+        expected = np.mean(sums >= abs(net.sum()))
+        assert_allclose(flip_signs(net), expected, rtol=0.02, atol=1e-4)

@@ -55,7 +55,18 @@ def test_judges_with_their_own_prompts_are_compared_by_welch() -> None:
     assert "Judges by sex" in str(audit)
 
 
-def test_shared_prompts_add_what_pairs_of_judgments_share() -> None:
+def gap_of(hits: np.ndarray, side: np.ndarray) -> float:
+    return float(hits[side].mean() - hits[~side].mean())
+
+
+def left_out(hits: np.ndarray, side: np.ndarray, clusters: np.ndarray) -> float:
+    """Return the variance of a gap by the jackknife: each cluster is left out in turn."""
+    names = np.unique(clusters)
+    gaps = [gap_of(hits[clusters != one], side[clusters != one]) for one in names]
+    return (len(names) - 1) / len(names) * np.sum((np.array(gaps) - gap_of(hits, side)) ** 2)
+
+
+def test_variances_are_those_of_leaving_out_judges_and_prompts() -> None:
     rng = np.random.default_rng(2)
     judge, prompt = np.repeat(np.arange(8), 20), np.tile(np.arange(20), 8)
     side = judge < 3
@@ -64,22 +75,28 @@ def test_shared_prompts_add_what_pairs_of_judgments_share() -> None:
     assert found is not None
     rates = hits[side].mean(), hits[~side].mean()
     added = np.where(side, (hits - rates[0]) / 60, -(hits - rates[1]) / 100)
-    variance = 0.0
-    for one in range(160):
-        for two in range(160):
-            if judge[one] == judge[two]:
-                # The jackknife over the judges of a side.
-                n = 3 if side[one] else 5
-                variance += added[one] * added[two] * n / (n - 1)
-            elif prompt[one] == prompt[two]:
-                variance += added[one] * added[two]
     by_judge = sum(
         n / (n - 1) * np.sum(np.bincount(judge[one], added[one]) ** 2)
         for one, n in ((side, 3), (~side, 5))
     )
-    by_prompt = np.sum(np.bincount(prompt, added) ** 2)
-    assert_allclose(found.standard_error**2, max(variance, by_judge, by_prompt))
+    by_prompt, by_both = left_out(hits, side, prompt), left_out(hits, side, np.arange(160))
+    expected = max(by_judge + by_prompt - by_both, by_judge, by_prompt)
+    assert_allclose(found.standard_error**2, expected)
     assert found.gap == pytest.approx(rates[0] - rates[1])
+
+
+def test_groups_that_differ_by_prompt_are_not_accused_on_a_few_prompts() -> None:
+    """Which group says more depends on the prompt: over prompts like these they are alike."""
+    rng, found, studies = np.random.default_rng(5), 0, 300
+    judge, prompt = np.repeat(np.arange(40), 5), np.tile(np.arange(5), 40)
+    side = judge < 20
+    for _ in range(studies):
+        chance = rng.choice([0.35, 0.65], (5, 2))[prompt, side.astype(int)]
+        gap = _gap(rng.random(200) < chance, side, judge, prompt, 0.95)
+        assert gap is not None
+        found += gap.p_value < 0.05
+    # Three binomial standard errors above 0.05.
+    assert found / studies < 0.05 + 3 * np.sqrt(0.05 * 0.95 / studies)
 
 
 def test_groups_come_from_a_frame_and_more_than_two_are_each_compared_with_the_rest() -> None:

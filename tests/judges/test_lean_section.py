@@ -153,6 +153,8 @@ def test_a_trusted_judge_with_few_judgments_is_told_of() -> None:
 def test_advice_names_only_what_there_is() -> None:
     lean = next(one for one in advice_on(audit(LONGER)) if "a lean to" in one)
     assert "Use" not in lean
+    away = advice_on(audit(replace(LONGER, wins=0.2)))
+    assert any(one.startswith("j: a lean away from longer answers.") for one in away)
     ranked = Standing(
         answerer="a",
         ranks=(1, 1),

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
+from scipy.stats import kendalltau
 from statsmodels.discrete.discrete_model import Logit
 
 from comparity import audit_judges
 from comparity.errors import OptionError
 from comparity.inference import logistic
 from comparity.inference.logistic import logistic_with_clusters
+from comparity.judges import leans
 from comparity.judges.answerers import LONGER
 from comparity.judges.leans import JUDGED_ONCE, NOT_CONVERGED, find_leans
 from comparity.judges.wins import SEAT
@@ -183,6 +185,45 @@ def test_a_judge_who_prefers_its_own_family_is_found_beside_people_only() -> Non
     assert any("is not identified without people" in note for note in alone.notes)
 
 
+def test_whom_somebody_trusts_tells_who_prefers_its_own_family() -> None:
+    rng, rows = np.random.default_rng(6), battles(np.random.default_rng(6))
+    other = {"model_a": "model_b", "model_b": "model_a"}
+    third = [
+        row | {"judge": "eve", "winner": other[row["winner"]] if rng.random() < 0.15 else winner}
+        for row in rows
+        for winner in [str(row["winner"])]
+        if row["judge"] == "ann"
+    ]
+    audit = audit_judges(rows + third, trusted="ann")
+    (one,) = (one for one in audit.leans if one.kind == "self")
+    # In logits the lean is 3, as sharp as this judge is.
+    assert (one.judge, one.against, one.finding) == ("gpt-4", "ann", "violated")
+    assert one.interval.low < expit(3) < one.interval.high
+    assert not any("not identified" in note for note in audit.notes)
+
+
+def test_a_trusted_person_who_said_too_little_is_not_replaced_by_a_judge() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 2, "sharpness": (1.0, 1.0, 1.0, 1.0)},
+        **{"lean": (0.0,) * 4, "seat": (0.0,) * 4},
+    )
+    log = draw(panel, np.random.default_rng(4))
+    log = log.take((log.judge > 0) | (log.prompt < 5))
+    told = find_leans(log, trusted="j0")
+    assert told.estimates == ()
+    assert any("is trusted, but decided too little" in note for note in told.notes)
+
+
+def test_a_truth_counts_where_people_said_too_little() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 2, "sharpness": (1.0, 1.0, 1.0), "truth": True},
+        **{"lean": (0.0,) * 3, "seat": (0.0,) * 3},
+    )
+    log = draw(panel, np.random.default_rng(4))
+    told = find_leans(log.take((log.judge > 0) | (log.prompt < 5)))
+    assert {one.against for one in told.estimates if one.kind == "length"} == {"the right verdict"}
+
+
 def test_families_can_be_named() -> None:
     rows = battles(np.random.default_rng(6))
     audit = audit_judges(rows, people=("ann",), families=("gpt-*=Acme", "mine=Acme"))
@@ -203,3 +244,111 @@ def test_opinions_are_told_only_of_judges_who_judged_prompts_again() -> None:
     assert once.sharpness[0].judge == "j0"
     assert JUDGED_ONCE.format("j1, j2") in once.notes
     assert not any("One judgment of each prompt" in note for note in twice.notes)
+
+
+def test_ranks_without_leans_know_whom_answerers_met() -> None:
+    """Only neighbours in strength meet, so that all but the ends win half of their judgments."""
+    rng, rows = np.random.default_rng(3), []
+    for prompt in range(300):
+        low = int(rng.integers(7))
+        one, two = rng.permutation([low, low + 1]).tolist()
+        lead = rng.normal((one - two) * 0.5, 0.5)
+        rows += [
+            {
+                **{"question_id": f"q{prompt}", "model_a": f"m{one}", "model_b": f"m{two}"},
+                **{"judge": judge, "turn": 1},
+                "winner": "model_a" if rng.random() < expit(2 * lead) else "model_b",
+            }
+            for judge in ("ann", "gpt-4", "gpt-4o")
+        ]
+    made = ("m0=OpenAI", "m3=OpenAI", "m4=OpenAI")
+    audit = audit_judges(rows, people=("ann",), families=made)
+    ranks = {one.answerer: one.without_leans for one in audit.leaderboard}
+    assert kendalltau([ranks[f"m{k}"] for k in range(8)], range(8, 0, -1)).statistic > 0.8
+
+
+def test_few_prompts_of_many_judgments_are_all_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the judgments would be those of ten prompts, too few for any lean."""
+    monkeypatch.setattr(leans, "MOST_JUDGMENTS", 300)
+    panel = Panel(
+        **{"prompts": 30, "answers": 5, "pairs": 10, "sharpness": (1.0, 1.0, 1.0)},
+        **{"lean": (0.0, 0.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    told = find_leans(draw(panel, np.random.default_rng(4)))
+    assert {one.prompts for one in told.estimates} == {30}
+    assert all(60 <= one.judgments <= 120 for one in told.estimates)
+    assert any("of 900 judgments, of 30 of 30 prompts" in note for note in told.notes)
+
+
+def test_one_judge_of_few_prompts_leaves_the_leans_of_others_told() -> None:
+    panel = Panel(
+        **{"prompts": 100, "answers": 3, "pairs": 3, "sharpness": (2.0, 2.0, 2.0)},
+        **{"lean": (0.0, 1.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(0))
+    some = find_leans(log.take((log.judge != 2) | (log.prompt < 16)))
+    told = {(one.judge, one.kind): one for one in some.estimates}
+    assert ("j2", "length") not in told
+    assert [one.judge for one in some.sharpness] == ["j0", "j1", "j2"]
+    low, high, _ = told["j1", "length"].pivot.interval(0.99)
+    assert 0 < low < expit(2) - 0.5 < high
+
+
+def test_one_answer_of_unknown_length_leaves_those_of_others_told() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 2, "sharpness": (1.0, 1.0, 1.0)},
+        **{"lean": (0.0, 1.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(0))
+    features = log.features.copy()
+    features[4] = np.nan
+    without = (log.first_item == 4) | (log.second_item == 4)
+    told = find_leans(replace(log, features=features))
+    assert told.estimates == find_leans(log.take(~without)).estimates
+    assert any(note.startswith(f"{int(without.sum())} judgments of answers") for note in told.notes)
+    # What is unknown of most answers of a judge is not asked for.
+    features[: len(features) * 2 // 3] = np.nan
+    assert {one.kind for one in find_leans(replace(log, features=features)).estimates} <= {"seat"}
+
+
+def test_judges_who_share_opinions_are_not_said_to_lean_away_from_what_is_better() -> None:
+    """Versions of one model like the same answers, which people do not; length is no part of it."""
+    panel = Panel(
+        **{"prompts": 100, "answers": 4, "pairs": 4, "both_orders": True, "worth": 0.7},
+        **{"sharpness": (1.5,) * 3, "lean": (0.0,) * 3, "seat": (0.0,) * 3},
+        **{"taste": (0.0, 1.0, 1.0), "shared": 1.0},
+    )
+    rng = np.random.default_rng(4)
+    told = [one for _ in range(4) for one in find_leans(draw(panel, rng)).estimates]
+    wins = [one.wins for one in told if one.kind == "length"]
+    assert len(wins) == 8
+    # Two standard errors: widths are 0.2, and judges of one panel share what people said.
+    assert abs(np.mean(wins) - 0.5) < 0.06
+
+
+def test_judges_whom_people_did_not_judge_beside_often_enough_are_told_together() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 2, "pairs": 1, "sharpness": (1.0, 1.0, 1.0)},
+        **{"lean": (0.0, 0.0, 0.0), "seat": (0.0, 0.0, 0.0)},
+    )
+    notes = find_leans(draw(replace(panel, both_orders=True), np.random.default_rng(1))).notes
+    assert not any("share opinions" in note for note in notes)
+    notes = find_leans(draw(panel, np.random.default_rng(1))).notes
+    assert any(note.startswith("j1, j2: leans are told from the verdicts of all") for note in notes)
+
+
+def test_the_order_of_rows_and_of_judges_changes_nothing() -> None:
+    panel = Panel(
+        **{"prompts": 40, "answers": 3, "pairs": 3, "both_orders": True},
+        **{"sharpness": (1.0, 2.0, 0.5), "lean": (0.0, 0.5, 0.0), "seat": (0.0, 0.3, 0.0)},
+    )
+    log = draw(panel, np.random.default_rng(3))
+    order = np.random.default_rng(5).permutation(len(log))
+    new = np.array([2, 0, 1], dtype=np.int32)
+    turned = replace(log.take(order), judges=("j1", "j2", "j0"), judge=new[log.judge[order]])
+    one, other = find_leans(log), find_leans(turned)
+    picks = {of.judge: of.picks for of in one.sharpness}
+    assert {of.judge: of.picks for of in other.sharpness} == pytest.approx(picks, abs=0.003)
+    wins = {(lean.judge, lean.kind): lean.wins for lean in one.estimates}
+    again = {(lean.judge, lean.kind): lean.wins for lean in other.estimates}
+    assert again == pytest.approx(wins, abs=0.003)

@@ -171,3 +171,29 @@ def test_an_answerer_in_one_seat_only_is_the_reason_where_it_is() -> None:
     rows = [{"prompt": k, "left": "m", "right": "n", "winner": "left"} for k in range(3)]
     (judge,) = audit_judges(rows).judges
     assert judge.first_unknown == "no answerer was ever shown in both seats"
+
+
+def test_answerers_who_are_always_listed_in_one_order_tell_nothing_of_seats() -> None:
+    """The stronger one is always named first, and wins as often as it would anywhere."""
+    rng = np.random.default_rng(7)
+    rows = [
+        {"prompt": f"q{k}", "left": one, "right": two, "judge": "j"}
+        | {"winner": one if rng.random() < 0.8 else two}
+        for k in range(60)
+        for one, two in ("ab", "bc", "ac")
+    ]
+    (listed,) = audit_judges(rows).judges
+    assert listed.first is None
+    assert listed.first_unknown == "any two answerers were always shown in the same order"
+    turned = [
+        row | {"left": row["right"], "right": row["left"]} if rng.random() < 0.5 else row
+        for row in rows
+    ]
+    (drawn,) = audit_judges(turned).judges
+    assert drawn.first is not None
+    assert drawn.first.interval.low < 0.5 < drawn.first.interval.high
+    # Of battles that never come again nobody can say how seats were assigned.
+    once = [row | {"left": f"{row['left']}{k}"} for k, row in enumerate(rows)]
+    assert (
+        audit_judges([*once, once[0] | {"left": "b", "right": "c", "prompt": "r"}]).judges[0].first
+    )

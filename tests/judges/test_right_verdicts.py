@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from scipy.special import expit
 
 from comparity import audit_judges
+from comparity.judges.leans import find_leans
 from comparity.judges.wins import BOTH_ORDERS, TRUTH
+from tests.judges.panels import Panel, draw
 from tests.judges.test_wins import games
 
 SEAT = 0.5
@@ -75,7 +78,7 @@ def test_a_list_in_one_order_tells_nothing_of_seats(turned: bool) -> None:
         assert audit.leans == ()
         assert "no answerer changed seats" in audit.notes[0]
         assert judge.first is None
-        assert judge.first_unknown == "answerers were always shown in one order"
+        assert judge.first_unknown == "any two answerers were always shown in the same order"
 
 
 def test_orders_in_a_circle_are_no_list() -> None:
@@ -88,6 +91,18 @@ def test_orders_in_a_circle_are_no_list() -> None:
     (judge,) = audit_judges(rows).judges
     assert judge.first is not None
     assert judge.first.rate == pytest.approx(0.8)
+
+
+def test_orders_of_pairs_in_a_lopsided_circle_are_a_list() -> None:
+    # Each of three changes seats, but nearly all judgments show the stronger of two first.
+    pairs = [(0, 1)] * 80 + [(1, 2)] * 5 + [(2, 0)] * 5
+    rows = [
+        {"prompt": k, "judge": "J", "left": f"m{one}", "right": f"m{two}", "winner": f"m{one}"}
+        for k, (one, two) in enumerate(pairs)
+    ]
+    (judge,) = audit_judges(rows).judges
+    assert judge.first is None
+    assert judge.first_unknown == "any two answerers were always shown in the same order"
 
 
 def test_what_always_goes_together_is_not_told_apart() -> None:
@@ -103,3 +118,22 @@ def test_what_always_goes_together_is_not_told_apart() -> None:
 
 def test_a_seat_told_by_both_orders_says_so() -> None:
     assert [one.told_by for one in audit_judges(games("j", 1.0, 4)).leans] == [BOTH_ORDERS]
+
+
+def test_answerers_who_are_always_listed_in_one_order_tell_nothing_of_seats() -> None:
+    panel = Panel(
+        **{"prompts": 60, "answers": 3, "pairs": 3, "sharpness": (1.0,), "lean": (0.0,)},
+        **{"seat": (0.0,), "people": 0, "truth": True},
+    )
+    log = draw(panel, np.random.default_rng(3))
+    turned = log.first > log.second
+    ends = (("first", "second"), ("first_item", "second_item"))
+    columns = {
+        name: np.where(turned, getattr(log, other), getattr(log, name))
+        for pair in ends
+        for name, other in (pair, pair[::-1])
+    }
+    signs = {name: np.where(turned, -1, 1) * getattr(log, name) for name in ("verdict", "gold")}
+    told = {one.kind for one in find_leans(replace(log, **columns, **signs)).estimates}
+    assert told == {"length"}
+    assert {one.kind for one in find_leans(log).estimates} == {"length", "seat"}

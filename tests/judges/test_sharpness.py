@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from comparity.judges.leans import QualityPanel, find_leans
+from comparity.judges.leans import find_leans
 from comparity.judges.log import JudgeLog
+from comparity.judges.quality_panel import QualityPanel
 from comparity.ranking.likelihood.lot_likelihood import SHARPNESS_SD, Lots
 from comparity.ranking.lots import fit_lots
 from tests.judges.panels import Panel, draw

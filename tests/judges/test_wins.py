@@ -10,6 +10,7 @@ import numpy as np
 import polars
 import pytest
 from scipy.special import expit
+from scipy.stats import norm
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from comparity import audit_judges, check
@@ -90,6 +91,20 @@ def test_as_many_prompts_as_are_said_to_decide_do_in_four_of_five_studies(
     share = float(np.mean(inside | differs if true else inside))
     # The wins are not quite linear in the logits: a lean of 0.3 is 0.0744 and not 0.075.
     assert share == pytest.approx(0.8, abs=0.04)
+
+
+def test_what_would_decide_knows_that_q_values_are_of_many_leans() -> None:
+    now, error, others = 400, 0.25, [lean(0.0, 0.3)] * 29
+    told = tell_leans([lean(0.6, error, now), *others], 0.95, 0.05)[0]
+    assert told.finding == UNDECIDED
+    assert told.needed is not None
+    smaller = error * (now / told.needed[0]) ** 0.5
+    drawn = np.random.default_rng(5).normal(0.6, smaller, 2000)
+    # Beside 29 others that are none, its p value has to be below 0.05 / 30.
+    share = float(np.mean(2 * norm.sf(np.abs(drawn) / smaller) < 0.05 / 30))
+    assert share == pytest.approx(0.8, abs=0.04)
+    again = tell_leans([lean(float(drawn[0]), smaller, told.needed[0]), *others], 0.95, 0.05)[0]
+    assert (again.finding == VIOLATED) == (2 * norm.sf(abs(drawn[0]) / smaller) < 0.05 / 30)
 
 
 def test_a_judge_can_be_trusted_by_name() -> None:
@@ -180,6 +195,17 @@ def test_a_kind_of_lean_that_is_listed_and_not_told_does_not_pass(tmp_path: Path
     told = audit_files(steady, margin=8)
     assert told.finding == WITHIN
     assert any("length or style or refusal or self or family" in note for note in told.notes)
+
+
+def test_a_judge_of_whom_too_little_is_known_does_not_pass_with_others(tmp_path: Path) -> None:
+    steady = write(tmp_path, "steady.jsonl", games("steady", 0.0, 1, questions=2500))
+    brief = write(tmp_path, "brief.jsonl", games("brief", 3.0, 2, questions=4))
+    assert audit_files(steady, margin=8).finding == WITHIN
+    both = audit_files(steady, brief, margin=8)
+    assert [(test.null.split()[2], test.finding) for test in both.tests] == [
+        *(("steady", WITHIN), ("brief", UNDECIDED))
+    ]
+    assert both.finding == UNDECIDED
 
 
 def test_names_of_judges_in_notes_are_theirs(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ of the sums :math:`a_c + \lambda b_c` over clusters, with
 .. math::
 
     a_c = \sum_{i \in L \cap c} \frac{y_i - \bar y_L}{|L \setminus c|}, \quad
-    b_c = \sum_{i \in U \cap c} \frac{f_i - \bar f_U}{|U \setminus c|}
+    b_c = \sum_{i \in U \cap c} \frac{f_i - \bar f}{|U \setminus c|}
         - \sum_{i \in L \cap c} \frac{f_i - \bar f_L}{|L \setminus c|} ,
 
-by which leaving a cluster out moves the means.
+by which leaving a cluster out moves the means. Where :math:`U` is few clusters, these may be alike
+by chance: their part is not less than what the spread of all predictions makes of as many.
 
 The weight :math:`-\sum a_c b_c / \sum b_c^2`, kept between 0 and 1, makes it smallest: predictions
 that say nothing are left aside, and the answer is that of the labels alone [1]_. The weight is read
@@ -38,7 +39,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from comparity.inference.clustered_rates import (
+    NOTHING,
     degrees_of_freedom,
+    effective_clusters,
     effective_trials,
     gap_variance,
     wilson,
@@ -183,18 +186,23 @@ class _MeanErrors:
         known, rest = side & ~np.isnan(labels), side & np.isnan(labels)
         n = int(code.max()) + 1
 
-        def errors(values: Floats, rows: NDArray[np.bool_]) -> Floats:
-            kept = values[rows]
-            others = len(kept) - np.bincount(code[rows], minlength=n)
-            sums: Floats = np.bincount(code[rows], kept - kept.mean(), n) / others
+        def errors(values: Floats, rows: NDArray[np.bool_], mean: float) -> Floats:
+            others = np.sum(rows) - np.bincount(code[rows], minlength=n)
+            sums: Floats = np.bincount(code[rows], values[rows] - mean, n) / np.maximum(others, 1)
             return sums
 
+        mean = float(predictions[side].mean())
+        # Few clusters to predict may have predictions that are all alike.
+        of_rest, of_all = (errors(predictions, rows, mean) for rows in (rest, side))
+        whole, few = (effective_clusters(np.bincount(code[one])) for one in (side, rest))
+        least = float(of_all @ of_all) * whole / few
+        of_rest *= math.sqrt(max(1.0, least / max(float(of_rest @ of_rest), NOTHING)))
         return cls(
             labels=float(labels[known].mean()),
-            predictions=float(predictions[side].mean()),
+            predictions=mean,
             moved=float(predictions[rest].mean() - predictions[known].mean()),
-            label_errors=errors(labels, known),
-            moved_errors=errors(predictions, rest) - errors(predictions, known),
+            label_errors=errors(labels, known, float(labels[known].mean())),
+            moved_errors=of_rest - errors(predictions, known, float(predictions[known].mean())),
         )
 
     def __sub__(self, other: _MeanErrors) -> _MeanErrors:

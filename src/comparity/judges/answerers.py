@@ -10,11 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.linalg import lsqr
 
 from comparity.inference.prediction_powered import PoweredMean, powered_excess, powered_rate
 from comparity.judges.agreement import Verdicts
 from comparity.judges.log import JudgeLog
 from comparity.judges.readers import FEATURES
+from comparity.reports.sections import clip
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +25,9 @@ LONGER, FAMILY = "longer answers", "family"
 LONGER_ANSWER = "the longer answer"
 """Stands for an answerer where rates are corrected by people."""
 FEWEST_UNEVEN = 20
-"""Prompts of each judge whose answers differ in a feature, below which it is left out."""
+"""Prompts of a judge whose answers differ in a feature, below which nothing is told of it."""
+MOST_UNKNOWN = 0.5
+"""Share of a judge's judgments that may be left out because an answer is not known."""
 FAMILIES = {
     # Whose models are named after others', by architecture or descent.
     **{"Cerebras": r"cerebras", "EleutherAI": r"gpt-?j\b|gpt-?neo|pythia", "Nomic": r"gpt4all"},
@@ -70,6 +75,19 @@ class Answers(NamedTuple):
         """Return what the first answer has more of a number than the second."""
         return values[self.first] - values[self.second]
 
+    def lead(self, values: Floats) -> Floats:
+        """Return how far each answerer is ahead of the others in a number of its answers.
+
+        By least squares over all judgments, so that whom somebody met, and on which prompts, is
+        taken into account; the mean is zero.
+        """
+        n = len(self.first)
+        who = np.r_[self.answerer[self.first], self.answerer[self.second]]
+        signs = np.r_[np.ones(n), -np.ones(n)]
+        design = coo_array((signs, (np.r_[:n, :n], who)), (n, int(who.max()) + 1)).tocsr()
+        found: Floats = lsqr(design, self.difference(values), atol=1e-9, btol=1e-9)[0]
+        return found
+
 
 class LeanNumber(NamedTuple):
     """A number of each answer: what more of it is called, and an answer with one unit more."""
@@ -112,7 +130,10 @@ def known_numbers(
 def numbers_of(
     log: JudgeLog, answers: Answers, makers: list[str], asked: list[str]
 ) -> dict[str, LeanNumber]:
-    """Return numbers of the answers in which those of enough prompts differ, for every judge."""
+    """Return numbers of the answers in which those of enough prompts differ.
+
+    They do so for two judges at least, who are then compared, or for the only one.
+    """
     return _drop_dependent(
         {
             name: one
@@ -124,13 +145,30 @@ def numbers_of(
 
 
 def _differ_often(log: JudgeLog, difference: Floats) -> bool:
-    """Say whether answers of enough prompts differ in a number, for every judge."""
     judge = evaluators_of(log)
+    codes, code = np.unique(judge, return_inverse=True)
     told = difference != 0
-    return all(
-        len(np.unique(log.prompt[told & (judge == code)])) >= FEWEST_UNEVEN
-        for code in np.unique(judge).tolist()
-    )
+    cells = np.unique(code[told] * len(log.prompts) + log.prompt[told]) // len(log.prompts)
+    prompts = np.bincount(cells, minlength=len(codes))
+    return int(np.sum(prompts >= FEWEST_UNEVEN)) >= min(2, len(codes))
+
+
+def keep_known(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
+    """Leave out judgments of answers of which less is known than of most, and say how many.
+
+    What is not known of half of a judge's answers is not asked for.
+    """
+    judge = np.unique(evaluators_of(log), return_inverse=True)[1]
+    known = ~np.isnan(log.features)
+    both = known[log.first_item] & known[log.second_item]
+    n = np.bincount(judge)
+    shares = np.stack([np.bincount(judge, column) / n for column in both.T])
+    asked = (shares[:, n >= FEWEST_UNEVEN] > MOST_UNKNOWN).all(axis=1)
+    kept = np.asarray(both[:, asked].all(axis=1))
+    if kept.all():
+        return log, ()
+    note = f"{np.sum(~kept):,} judgments of answers without a known text tell nothing of leans."
+    return log.take(kept), (note,)
 
 
 def _drop_dependent(numbers: Mapping[str, LeanNumber], answers: Answers) -> dict[str, LeanNumber]:
@@ -165,6 +203,19 @@ class Makers:
                 return own
         found = (one for one, words in FAMILIES.items() if re.search(words, name.lower()))
         return next(found, "")
+
+
+def note_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
+    """Say that a preference for one's own family is not told, where somebody might have one."""
+    shared = {*makers.of(log.judges)} & {*makers.of(log.answerers)} - {""}
+    if not shared:
+        return ()
+    listed = ", ".join(map(clip, sorted(shared)))
+    return (
+        f"Judges and answerers of one maker ({listed}): whether a judge prefers its own family is "
+        "not identified without people's verdicts or a truth, because better answers of that "
+        "family would look the same.",
+    )
 
 
 MOST_CORRECTED = 50

@@ -249,19 +249,21 @@ def _untold_kinds(told: LeanFindings) -> Iterator[str]:
 
 
 def _tests_of_untold(told: LeanFindings, log: JudgeLog, kinds: Sequence[str]) -> Iterator[GapTest]:
-    """Yield a test that decides nothing for each lean that was listed and is not told.
+    """Yield a test that decides nothing for each lean that counts and is not told.
 
-    A gate that lists kinds must not pass because a log tells nothing of one of them.
+    A gate must not pass because a log tells nothing of a kind that it lists; where it lists none,
+    of one judge what is told of another.
     """
-    if {*kinds} == {*LEAN_KINDS}:
-        return
     known = {(one.judge, one.kind) for one in told.estimates}
+    of_some = {kind for _, kind in known}
     anchors = {one.against for one in told.estimates}
-    for who, kind in product(log.judges, kinds):
+    is_listed = {*kinds} != {*LEAN_KINDS}
+    asked = kinds if is_listed else [kind for kind in OF_ALL if kind in of_some]
+    for who, kind in product(log.judges, asked):
         # An own maker, other makers and refusals do not concern every judge.
-        is_told = any(kind == one for name, one in known if name == who or kind not in OF_ALL)
-        is_assumed = who in log.people or (who in anchors and kind != "seat")
-        if not is_told and not is_assumed:
+        is_told = (who, kind) in known or (kind not in OF_ALL and kind in of_some)
+        is_relative = kind != "seat" or not is_listed
+        if not is_told and who not in log.people and not (who in anchors and is_relative):
             null = f"lean of {who} of the kind {kind} = 0"
             yield untested_gap(null, (0, 0), "the log does not tell this lean.")
 

@@ -1,6 +1,7 @@
 r"""What differs between judges: two of them or two runs of one, and groups of judges.
 
-*Drift.* Two judges have a verdict on the same answers in the same seats. If nothing changed but
+*Drift.* Two judges have a verdict on the same answers in the same seats; of two files with judges
+in common each of these is compared with itself. If nothing changed but
 chance, the two are exchangeable on every prompt, so that the exact test over signs of prompts
 (:func:`comparity.judges.rates.flip_signs`) holds whatever the dependence within a prompt; Holm
 corrects over all that is asked. Intervals of the changes take prompts as clusters.
@@ -8,16 +9,16 @@ corrects over all that is asked. Intervals of the changes take prompts as cluste
 *Groups of judges*: whether women and men, or experts and laymen, judge differently.
 
 Judges are a sample of others like them, and prompts of others, so judgments that share a judge or a
-prompt depend on each other. With :math:`u_i = \pm (x_i - r_g) / n_g` of each judgment of the two
-sides, the variance of the gap between their rates is
+prompt depend on each other. The variance of the gap between the rates of two sides is
 
 .. math:: \hat V = \hat V_J + \hat V_P - \hat V_{JP}, \quad \hat V \ge \max(\hat V_J, \hat V_P),
 
-squares of the sums of :math:`u_i` by judge, by prompt, and by both [1]_. That by judge is the
-jackknife's: sums are divided by one minus the judge's share :math:`s_j` of a side. The quantile is
-Student's with Welch's degrees of freedom, where a side has
-:math:`(\sum s_j^2)^2 / \sum s_j^4 - 1` of them: judges who judged most count most. Each group is
-compared with all other judges; Holm corrects over groups and questions.
+with the variances of the jackknife over judges, over prompts, and over both [1]_: what leaving one
+out changes. The quantile is Student's with the degrees of freedom of Satterthwaite. Judges of a
+side have :math:`(\sum s_j^2)^2 / \sum s_j^4 - 1` of them, where :math:`s_j` is the judge's share of
+the side (judges who judged most count most), and what prompts add, :math:`\hat V - \hat V_J`, those
+of the side with fewer prompts. Each group is compared with all other judges; Holm corrects over
+groups and questions.
 
 References
 ----------
@@ -40,6 +41,7 @@ from scipy.special import stdtr, stdtrit
 
 from comparity.errors import FewJudgesError, JudgeInTwoGroupsError, OptionError, UnknownJudgeError
 from comparity.errors.spelling import list_names
+from comparity.inference.clustered_rates import degrees_of_freedom
 from comparity.inference.gap_tests import Interval
 from comparity.inference.multiplicity import holm
 from comparity.judges.log import JudgeLog
@@ -104,15 +106,7 @@ class Drift:
 
 
 def compare_runs(log: JudgeLog, names: tuple[str, ...], level: float = 0.95) -> Drift:
-    """Compare two judges or files on the presentations that both judged.
-
-    Parameters
-    ----------
-    log : JudgeLog
-    names : tuple of str
-        Two judges or files, the earlier first.
-    level : float
-        Of the intervals.
+    """Compare two judges or files, the earlier first, on the presentations that both judged.
 
     Raises
     ------
@@ -173,11 +167,19 @@ def _files_called(log: JudgeLog, name: str) -> list[int]:
 
 
 def _match(log: JudgeLog, first: Rows, second: Rows) -> tuple[Places, Places]:
-    """Return positions of judgments of the same presentation, in parallel."""
+    """Return positions of judgments of the same presentation, in parallel.
+
+    Judges whom both sides have in common are compared with themselves, and others left out.
+    """
+    shared = np.intersect1d(log.judge[first], log.judge[second])
     found = []
     for rows in (first, second):
         kept = np.flatnonzero(rows & log.seated & (log.orders == ONE_ORDER))
         key = log.pair[kept] * 2 + (log.first[kept] < log.second[kept])
+        if len(shared):
+            is_shared = np.isin(log.judge[kept], shared)
+            kept, key = kept[is_shared], key[is_shared]
+            key = key * len(log.judges) + log.judge[kept]
         # A presentation that was judged again is matched in the order of the log.
         found.append((kept, key, place_in_group(key)))
     (kept, key, place), (others, other_key, other_place) = found
@@ -249,13 +251,7 @@ class JudgeGroupGap:
 
 
 def read_judges(source: Any, by: str) -> dict[str, str]:
-    """Return the group of each judge, from a table with columns ``judge`` and `by`.
-
-    Parameters
-    ----------
-    source : path, frame or mapping
-        A mapping has the group of each judge.
-    by : str
+    """Return the group of each judge, from a table with columns ``judge`` and `by`, or a mapping.
 
     Raises
     ------
@@ -299,10 +295,8 @@ def compare_groups_of_judges(
 
     Raises
     ------
-    UnknownJudgeError
-        No judge of the log is in the table.
-    FewJudgesError
-        Fewer than two groups have three judges.
+    UnknownJudgeError, FewJudgesError
+        No judge of the log is in the table; fewer than two groups have three judges.
     """
     known = [name for name in log.judges if name in groups]
     if not known:
@@ -352,10 +346,12 @@ def _gap(
     added = np.where(side, (hits - rates[0]) / side.sum(), -(hits - rates[1]) / (~side).sum())
     by_judge = [_spread_of_judges(added[one], judge[one]) for one in (side, ~side)]
     of_judges = sum(variance for variance, _ in by_judge)
-    by_prompt = _squares(added, prompt)
     both = judge.astype(np.int64) * (int(prompt.max()) + 1) + prompt
-    variance = max(of_judges + by_prompt - _squares(added, both), of_judges, by_prompt)
-    freedom = of_judges**2 / sum(one**2 / dof for one, dof in by_judge)
+    (by_prompt, of_prompts), (by_both, of_both) = (_spread(added, side, c) for c in (prompt, both))
+    variance = max(of_judges + by_prompt - by_both, of_judges, by_prompt)
+    # Where no two judges share a prompt both are the same, and cancel.
+    squares = max(by_prompt**2 / of_prompts - by_both**2 / of_both, 0.0)
+    freedom = variance**2 / (sum(one**2 / dof for one, dof in by_judge) + squares)
     gap, error = rates[0] - rates[1], math.sqrt(variance)
     half = float(stdtrit(freedom, (1 + level) / 2)) * error
     return JudgeGroupGap(
@@ -387,6 +383,14 @@ def _spread_of_judges(added: Floats, judge: NDArray[np.int32]) -> tuple[float, f
     return variance, max(float((share @ share) ** 2 / np.sum(share**4)) - 1, 1.0)
 
 
-def _squares(added: Floats, clusters: NDArray[Any]) -> float:
+def _spread(added: Floats, side: Rows, clusters: NDArray[Any]) -> tuple[float, float]:
+    """Return the variance of the gap by leaving out clusters of both sides, and its freedom."""
     code = np.unique(clusters, return_inverse=True)[1]
-    return float(np.sum(np.bincount(code, added) ** 2))
+    n, freedom = int(code.max()) + 1, math.inf
+    moved = np.zeros(n)
+    for one in (side, ~side):
+        sizes = np.bincount(code[one], minlength=n)
+        # Where a side is one cluster, its sum is zero.
+        moved += np.bincount(code[one], added[one], n) / np.maximum(1 - sizes / one.sum(), 1 / n)
+        freedom = min(freedom, degrees_of_freedom(sizes))
+    return (n - 1) / n * float(moved @ moved), freedom

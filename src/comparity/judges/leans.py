@@ -12,8 +12,8 @@ its own, and prompts differ in how far apart the qualities of their answers are
 opinions beside it. Data tell how judges differ in :math:`\lambda_k`, given quality;
 its zero is an assumption. Where people judged the same pairs it is that people do not lean;
 otherwise that the sharpest judge does not. Then a preference that all of them share is not seen,
-and whether a judge prefers its own family is not told. A judge who is trusted by name takes the
-place of the sharpest.
+and whether a judge prefers its own family is not told. A judge who is trusted by name takes this
+place, and is assumed not to prefer its own family, either.
 
 Where a log knows the right verdict, quality is not estimated: the verdict stands for it
 (:mod:`comparity.judges.right_verdicts`).
@@ -27,11 +27,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from comparity.errors import OptionError
 from comparity.inference.gap_tests import Interval
@@ -40,10 +38,12 @@ from comparity.judges.answerers import (
     Answers,
     LeanNumber,
     Makers,
-    evaluators_of,
+    keep_known,
+    note_families,
     numbers_of,
 )
 from comparity.judges.log import JudgeLog
+from comparity.judges.quality_panel import QualityPanel
 from comparity.judges.rates import is_order_fixed
 from comparity.judges.readers import NO_VERDICT, SECOND, TIE
 from comparity.judges.right_verdicts import against_truth, has_truth
@@ -63,16 +63,19 @@ from comparity.judges.wins import (
 )
 from comparity.ranking.connectivity import explains_seats
 from comparity.ranking.items import list_first
-from comparity.ranking.likelihood.lot_likelihood import NO_TASTE, Lots
+from comparity.ranking.likelihood.lot_likelihood import Lots
 from comparity.ranking.lots import LotFit, fit_lots
 from comparity.reports.sections import clip
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Rows = NDArray[np.bool_]
 
 MOST_JUDGMENTS = 20_000
-"""Judgments up to which a fit is one of seconds; beyond, some prompts are taken."""
+"""Judgments up to which a fit is one of seconds; beyond, some are taken."""
+FEWEST_TAKEN = 40
+"""Prompts that are then all taken, where there are no more."""
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+"""Its multiples, without whole numbers, lie evenly between 0 and 1."""
 NOT_CONVERGED = (
     "The fit of leans did not converge: leans, sharpness and quality without leans may be off. "
     "Judgments of more prompts help."
@@ -109,17 +112,18 @@ def find_leans(
     families : mapping of str to str, optional
         Makers of models by patterns of their names, beside those that are known.
     trusted : str
-        The judge who does not lean, by assumption; by default people, and without people the
-        sharpest judge.
+        Who does not lean, by assumption; by default people, or else the sharpest judge.
     """
     makers = Makers(families or {})
     if trusted and trusted not in log.judges:
         raise OptionError("trusted", trusted, [", ".join(map(repr, log.judges[:10]))])
     # People judge together, so whoever trusts one of them trusts all.
-    trusted = "" if trusted in log.people else trusted
+    trusted = PEOPLE if trusted in log.people else trusted
     log = log.take((log.verdict != NO_VERDICT) & (log.first != log.second))
     seats = (*seat_leans(log),)
-    by_truth = not log.people and not trusted and has_truth(log)
+    log, unknown = keep_known(log)
+    by_people = is_enough(log, np.isin(log.judges, log.people)[log.judge])
+    by_truth = not by_people and not trusted and has_truth(log)
     found = (
         against_truth(log, makers, level)
         if by_truth
@@ -129,7 +133,7 @@ def find_leans(
     told = {one.judge for one in seats}
     others = [one for one in found.estimates if one.kind != "seat" or one.judge not in told]
     found = _name_person(found._replace(estimates=(*seats, *others)), log.people)
-    return found._replace(notes=(*found.notes, *_note_opposed(found)))
+    return found._replace(notes=(*unknown, *found.notes, *_note_opposed(found)))
 
 
 def _note_opposed(found: LeanFindings) -> Iterator[str]:
@@ -143,46 +147,110 @@ def _name_person(found: LeanFindings, people: tuple[str, ...]) -> LeanFindings:
     if len(people) != 1:
         return found
     names = {PEOPLE: people[0]}
+    told, sharp = found.estimates, found.sharpness
     return found._replace(
-        estimates=tuple(
-            one._replace(judge=names.get(one.judge, one.judge)) for one in found.estimates
-        ),
-        sharpness=tuple(
-            replace(one, judge=names.get(one.judge, one.judge)) for one in found.sharpness
-        ),
+        estimates=tuple(one._replace(judge=names.get(one.judge, one.judge)) for one in told),
+        sharpness=tuple(replace(one, judge=names.get(one.judge, one.judge)) for one in sharp),
     )
 
 
 def _given_quality(log: JudgeLog, makers: Makers, trusted: str, level: float) -> LeanFindings:
     """Return the leans of judges against people, a trusted judge or the sharpest one."""
-    log, part = _within_work(log)
+    log, part = _within_work(log, MOST_JUDGMENTS)
     panel = QualityPanel.of(log)
-    notes = () if panel.has_people else _words_on_families(makers, log)
+    notes = () if panel.has_people or trusted else note_families(makers, log)
     panel, untold = panel.split_told()
     if untold:
         notes += (SHARPNESS_UNTOLD.format(list_first(map(clip, untold))),)
     if trusted and trusted not in (*panel.names, *untold):
-        return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(clip(trusted))))
+        who = "A person" if trusted == PEOPLE else clip(trusted)
+        return LeanFindings(notes=(*notes, FEW_OF_TRUSTED.format(who)))
     if len(panel.names) < 2 or trusted in untold:
         return LeanFindings(notes=notes)
+    is_told = panel.has_people or trusted
+    asked = makers.of(one for one in panel.names if one != PEOPLE) if is_told else []
+    found = _fit_panel(panel, makers, asked, trusted, level)
+    if panel.has_people and trusted in ("", PEOPLE) and len(panel.names) > 2 and found.estimates:
+        found = _one_by_one(panel, found, makers, asked, level)
+    return found._replace(notes=(*part, *notes, *found.notes))
+
+
+def _one_by_one(
+    panel: QualityPanel, whole: LeanFindings, makers: Makers, asked: list[str], level: float
+) -> LeanFindings:
+    """Return what people and each judge alone tell of it, where that is enough.
+
+    Judges may have opinions in common, which people do not share. A fit of all would take these
+    for quality, and people for duller than they are.
+    """
+    judges = [one for one in panel.names if one != PEOPLE]
+    told = _fit_each(panel, judges, makers, asked, level)
+    leaning = {one.judge for one in whole.estimates}
+    notes = [*whole.notes]
+    if NOT_CONVERGED not in notes and any(NOT_CONVERGED in one.notes for one in told.values()):
+        notes.append(NOT_CONVERGED)
+    if together := [clip(one) for one in judges if one in leaning and one not in told]:
+        notes.append(TOGETHER.format(list_first(together)))
+    # Each of these fits has its own idea of people, who are told of by the middle one.
+    fits = sorted(told.values(), key=_sharpness_of_people) or [whole]
+    sources = {one: told.get(one, whole) for one in judges}
+    sources[PEOPLE] = fits[(len(fits) - 1) // 2]
+    return whole._replace(
+        estimates=tuple(
+            one for name in judges for one in sources[name].estimates if one.judge == name
+        ),
+        sharpness=tuple(
+            one for name in panel.names for one in sources[name].sharpness if one.judge == name
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _fit_each(
+    panel: QualityPanel, judges: list[str], makers: Makers, asked: list[str], level: float
+) -> dict[str, LeanFindings]:
+    """Return what people and each judge alone tell, of those of whom they tell something."""
+    parts = {name: panel.beside_people(name) for name in judges}
+    most = MOST_JUDGMENTS / max(sum(len(one.log) for one in parts.values()), MOST_JUDGMENTS)
+    told: dict[str, LeanFindings] = {}
+    for name, two in parts.items():
+        part = QualityPanel.of(_within_work(two.log, most * len(two.log))[0])
+        if len(part.names) == 2 and part.is_sharpness_told.all():
+            told[name] = _fit_panel(part, makers, asked, "", level)
+    return {name: one for name, one in told.items() if one.sharpness}
+
+
+def _sharpness_of_people(found: LeanFindings) -> float:
+    return next(one.picks for one in found.sharpness if one.judge == PEOPLE)
+
+
+def _fit_panel(
+    panel: QualityPanel, makers: Makers, asked: list[str], trusted: str, level: float
+) -> LeanFindings:
+    """Return what one fit tells; `asked` are makers whose answers somebody may lean to."""
     log, answers = panel.log, Answers.of(panel.log)
-    own = makers.of(one for one in panel.names if one != PEOPLE) if panel.has_people else []
-    numbers = numbers_of(log, answers, makers.of(log.answerers), own)
+    numbers = numbers_of(log, answers, makers.of(log.answerers), asked)
     if not numbers:
-        return LeanFindings(notes=(*notes, NOTHING_KNOWN))
+        return LeanFindings(notes=(NOTHING_KNOWN,))
     fitted = _fit_quality(panel, answers, numbers)
-    notes = (*part, *notes, *(() if fitted.converged else (NOT_CONVERGED,)))
+    notes = [] if fitted.converged else [NOT_CONVERGED]
     if once := panel.judged_once:
-        notes += (JUDGED_ONCE.format(list_first(map(clip, once))),)
-    zero = trusted or (PEOPLE if panel.has_people else _sharpest(panel, fitted))
+        notes.append(JUDGED_ONCE.format(list_first(map(clip, once))))
+    sharpest = panel.names[int(np.argmax(fitted.sharpness))]
+    zero = trusted or (PEOPLE if panel.has_people else sharpest)
     estimates = (*_by_quality(panel, answers, fitted, zero, [*numbers.values()], makers),)
     quality, lifts = _tell_quality(panel, answers, fitted, zero, [*numbers.values()])
-    return LeanFindings(estimates, notes, (*_sharpness_of(panel, fitted, level),), quality, lifts)
+    sharpness = (*_sharpness_of(panel, fitted, level),)
+    return LeanFindings(estimates, (*notes,), sharpness, quality, lifts)
 
 
 NOTHING_KNOWN = (
     f"Leans given quality are not told: on {FEWEST_UNEVEN} prompts of each judge answers have to "
     "differ in something that is known of all of them, such as length, or the maker of a judge."
+)
+TOGETHER = (
+    "{}: leans are told from the verdicts of all judges together, because people and one judge "
+    "alone tell too little. Judges who share opinions that people do not have may seem to lean."
 )
 SHARPNESS_UNTOLD = (
     "What these lean to given quality, and how sharp they are, is not known: {}. How often two "
@@ -191,111 +259,24 @@ SHARPNESS_UNTOLD = (
 )
 
 
-class QualityPanel(NamedTuple):
-    """Judgments of those who made enough, with who judged: people all together."""
+def _within_work(log: JudgeLog, most: float) -> tuple[JudgeLog, tuple[str, ...]]:
+    """Return as many judgments as can be fitted in seconds, evenly chosen.
 
-    log: JudgeLog
-    judge: NDArray[np.int64]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, log: JudgeLog) -> QualityPanel:
-        """Return the judgments of people, and of each judge with enough of them."""
-        code, names = evaluators_of(log), np.array([PEOPLE, *log.judges])
-        enough = [one for one in np.unique(code).tolist() if is_enough(log, code == one)]
-        kept = np.isin(code, enough)
-        return cls(
-            log.take(kept), np.searchsorted(enough, code[kept]), tuple(names[enough].tolist())
-        )
-
-    @property
-    def tastes(self) -> Codes:
-        """Whose opinions differ from quality, and how.
-
-        Quality is what people find, who judge it together. Two judges without people tell only how
-        much both of them together differ from it. Of a judge who gave one judgment of each prompt
-        opinions cannot be told from chance: it has no taste here, and is as much less sharp.
-        """
-        has_taste = self._judged_again >= FEWEST_PROMPTS
-        if self.has_people:
-            has_taste[self.names.index(PEOPLE)] = False
-        elif len(self.names) == 2:
-            return np.full(2, 0 if has_taste.any() else NO_TASTE)
-        return np.where(has_taste, np.cumsum(has_taste) - 1, NO_TASTE)
-
-    @property
-    def judged_once(self) -> list[str]:
-        """Who, other than people, has no taste here."""
-        of = zip(self.names, self.tastes.tolist(), strict=True)
-        return [name for name, taste in of if taste == NO_TASTE and name != PEOPLE]
-
-    def split_told(self) -> tuple[QualityPanel, list[str]]:
-        """Return the panel of those whose sharpness is told, and the names of the others."""
-        if len(self.names) < 2 or (told := self.is_sharpness_told).all():
-            return self, []
-        untold = [self.names[k] for k in np.flatnonzero(~told)]
-        return QualityPanel.of(self.log.take(told[self.judge])), untold
-
-    @property
-    def is_sharpness_told(self) -> Rows:
-        r"""Whether verdicts tell the sharpness of each.
-
-        How often two agree tells the product of their sharpness, :math:`g_j g_k`, and how often
-        one agrees with itself :math:`g_k^2 (1 + \tau_k^2)`. Logarithms of both are sums, so that
-        :math:`g_k` is told where these sums give it: by a third judge of the same prompts, say.
-        """
-        n, size = len(self.names), (len(self.names), len(self.log.prompts))
-        judged = csr_array((np.ones(len(self.judge)), (self.judge, self.log.prompt)), shape=size)
-        judged.data[:] = 1
-        together = (judged @ judged.T).toarray() >= FEWEST_PROMPTS
-        np.fill_diagonal(together, val=False)
-        # Of the equations, squares: unknown are the sharpness of each, then the tastes.
-        squares = np.zeros((2 * n, 2 * n))
-        squares[:n, :n] = together + np.diag(together.sum(axis=1))
-        for k in np.flatnonzero(self._judged_again >= FEWEST_PROMPTS).tolist():
-            own = 2 * np.eye(2 * n)[k]
-            if (taste := int(self.tastes[k])) != NO_TASTE:
-                own[n + taste] = 1
-            squares += np.outer(own, own)
-        known = np.linalg.pinv(squares, hermitian=True) @ squares
-        told: Rows = np.isclose(np.diagonal(known)[:n], 1.0)
-        return told
-
-    @property
-    def _judged_again(self) -> Codes:
-        """Return on how many prompts each gave several judgments."""
-        n = len(self.log.prompts)
-        cells, times = np.unique(self.judge * n + self.log.prompt, return_counts=True)
-        return np.bincount(cells[times > 1] // n, minlength=len(self.names))
-
-    @property
-    def has_people(self) -> bool:
-        """Whether people judged enough to tell quality by."""
-        return PEOPLE in self.names
-
-
-def _within_work(log: JudgeLog) -> tuple[JudgeLog, tuple[str, ...]]:
-    """Return the judgments of as many prompts as can be fitted in seconds, evenly chosen."""
-    share = MOST_JUDGMENTS / max(1, len(log))
-    if share >= 1:
+    Of many prompts some are taken. Few prompts are kept, because errors are those of prompts; then
+    some pairs of each judge are taken, with both orders.
+    """
+    n, whole = len(log.prompts), len(log)
+    if whole <= most:
         return log, ()
-    n = len(log.prompts)
+    share = max(most / whole, min(FEWEST_TAKEN / n, 1.0))
     chosen = np.floor(np.arange(n) * share) != np.floor((np.arange(n) + 1) * share)
-    note = f"Leans given quality are told from {int(chosen.sum()):,} of {n:,} prompts."
-    return log.take(chosen[log.prompt]), (note,)
-
-
-def _words_on_families(makers: Makers, log: JudgeLog) -> tuple[str, ...]:
-    """Say that a preference for one's own family is not told, where somebody might have one."""
-    shared = {*makers.of(log.judges)} & {*makers.of(log.answerers)} - {""}
-    if not shared:
-        return ()
-    listed = ", ".join(map(clip, sorted(shared)))
-    return (
-        f"Judges and answerers of one maker ({listed}): whether a judge prefers its own family is "
-        "not identified without people's verdicts or a truth, because better answers of that "
-        "family would look the same.",
-    )
+    part = log.take(chosen[log.prompt])
+    unit = np.unique(part.pair * len(log.judges) + part.judge, return_inverse=True)[1].reshape(-1)
+    part = part.take(unit * GOLDEN_RATIO % 1 < most / len(part))
+    taken = f"{int(chosen.sum()):,} of {n:,} prompts"
+    if len(np.unique(unit)) > len(np.unique(part.pair * len(log.judges) + part.judge)):
+        taken = f"{len(part):,} of {whole:,} judgments, of {taken}"
+    return part, (f"Leans given quality are told from {taken}.",)
 
 
 def _fit_quality(
@@ -326,6 +307,8 @@ def _in_order(log: JudgeLog, answers: Answers) -> tuple[Codes, Codes, Floats]:
 
 def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
     """Say whether quality alone explains no seats, neither of all judgments nor of one judge."""
+    if is_order_fixed(panel.log, is_seated(panel.log)):
+        return False
     better, worse, seats = _in_order(panel.log, answers)
     n, own = len(answers.answerer), panel.judge == panel.names.index(zero)
     return not is_order_fixed(panel.log, is_seated(panel.log)) and not any(
@@ -347,8 +330,12 @@ def _by_quality(
     differ = [answers.difference(one.values) != 0 for one in numbers] + [is_seated(panel.log)]
     for k, name in enumerate(panel.names):
         for place, number in enumerate(told):
-            prompts = panel.log.prompt[(panel.judge == k) & differ[place]]
-            if name == zero or not len(prompts):
+            prompts, of_zero = (
+                panel.log.prompt[(panel.judge == one) & differ[place]]
+                for one in (k, panel.names.index(zero))
+            )
+            fewest = 1 if number is FIRST_SEAT else FEWEST_UNEVEN
+            if name == zero or min(len(np.unique(one)) for one in (prompts, of_zero)) < fewest:
                 continue
             words = number.words(makers.of([name])[0])
             found = float(leans[k, place]), float(errors[k, place])
@@ -358,27 +345,23 @@ def _by_quality(
 def _tell_quality(
     panel: QualityPanel, answers: Answers, fitted: LotFit, zero: str, numbers: list[LeanNumber]
 ) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Return mean quality by answerer, and what each lean adds to it with judges on average."""
-    place, uses = panel.names.index(zero), np.bincount(answers.answerer)
-    present = np.flatnonzero(uses)
-
-    def mean_of(values: Floats) -> Floats:
-        means: Floats = np.bincount(answers.answerer, values)[present] / uses[present]
-        return means
-
-    def by_name(values: Floats) -> dict[str, float]:
-        names = [panel.log.answerers[k] for k in present.tolist()]
-        return dict(zip(names, values.tolist(), strict=True))
-
-    means = np.array([mean_of(one.values) for one in numbers])
+    """Return quality by answerer, and what each lean adds to it with judges on average."""
+    place = panel.names.index(zero)
     worth = fitted.worth[place, : len(numbers)] / fitted.sharpness[place]
     share = np.bincount(panel.judge) / len(panel.judge)
     leans = share @ fitted.leans(place, beside=1)[0] / (share @ fitted.sharpness)
+    leads = [*map(answers.lead, (fitted.scores, *(one.values for one in numbers)))]
+    quality = leads[0] + sum(value * lead for value, lead in zip(worth, leads[1:], strict=True))
+    present = np.unique(answers.answerer).tolist()
+
+    def by_name(values: Floats) -> dict[str, float]:
+        return {panel.log.answerers[k]: float(values[k]) for k in present}
+
     lifts = {
-        one.toward: by_name(lean * (mean - mean.mean()))
-        for one, lean, mean in zip(numbers, leans, means, strict=False)
+        one.toward: by_name(lean * lead)
+        for one, lean, lead in zip(numbers, leans, leads[1:], strict=False)
     }
-    return by_name(mean_of(fitted.scores) + worth @ means), lifts
+    return by_name(quality), lifts
 
 
 def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator[JudgeSharpness]:
@@ -393,8 +376,3 @@ def _sharpness_of(panel: QualityPanel, fitted: LotFit, level: float) -> Iterator
         without = 0.0 if name == PEOPLE else math.nan
         taste = float(np.append(fitted.tastes, without)[panel.tastes[k]])
         yield JudgeSharpness(judge=name, picks=one.wins, interval=interval, taste=taste)
-
-
-def _sharpest(panel: QualityPanel, fitted: LotFit) -> str:
-    """Return the judge with the largest sharpness."""
-    return panel.names[int(np.argmax(fitted.sharpness))]

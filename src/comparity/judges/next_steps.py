@@ -15,7 +15,6 @@ from comparity.judges.wins import BOTH_ORDERS, EVEN, PEOPLE, TRUTH
 from comparity.reports.sections import clip, count, several
 from comparity.results.result import UNDECIDED, VIOLATED
 
-ALPHA = 0.05
 # A judge that fails more often than this biases rates enough to be told first.
 MANY_MISSING = 0.02
 MOST_SENTENCES = 12
@@ -183,7 +182,7 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
             "scores are then compared."
         )
         return
-    leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < ALPHA]
+    leaning = [clip(one.name) for one in audit.judges if one.seat_p_adjusted < 1 - audit.level]
     if leaning:
         yield (
             f"{list_names(leaning)}: the seat decides some pairs (exact test over prompts, "
@@ -213,14 +212,13 @@ def advice_on(audit: JudgesAudit) -> Iterator[str]:
             f"{list_names(coins)}: fewer than half of the verdicts stay when the answers change "
             f"seats. Leave {change}."
         )
-    for toward in dict.fromkeys(one.toward for one in audit.leans if one.kind != "seat"):
+    found = [one for one in audit.leans if one.kind != "seat" and one.finding == VIOLATED]
+    for toward, is_more in dict.fromkeys((one.toward, one.wins > EVEN) for one in found):
         names = [
-            clip(one.judge)
-            for one in audit.leans
-            if one.toward == toward and one.finding == VIOLATED and one.wins > EVEN
+            clip(one.judge) for one in found if (one.toward, one.wins > EVEN) == (toward, is_more)
         ]
-        if names:
-            yield f"{list_names(names)}: a lean to {toward}. {_instead(audit)}"
+        where = "to" if is_more else "away from"
+        yield f"{list_names(names)}: a lean {where} {toward}. {_instead(audit)}"
     yield from _uneven_agreement(audit)
     yield from _undecided(audit)
     yield from _many(audit)

@@ -14,8 +14,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, norm
 
 from comparity.inference.clustered_rates import (
@@ -33,9 +31,13 @@ Counts = NDArray[np.int64]
 Places = NDArray[np.int64]
 
 NOWHERE = Interval(math.nan, math.nan, math.nan)
-# Up to this sum of flips the distribution of their signs is worked out, beyond it is normal: the
-# error of the normal approximation is then far below any p value that is told.
-LARGEST_EXACT = 20_000
+# Up to this sum of flips the distribution of their signs is worked out. Beyond it all signs of the
+# largest few are tried, and the sum of the others is normal.
+LARGEST_EXACT, MOST_TRIED = 20_000, 12
+# So many meetings in the same order as before are no chance: 1 in 64.
+FEWEST_ALIKE = 6
+# Of so many judgments answerers may stand first more often than second, or the other way round.
+MOST_AHEAD = 0.1
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
 # Drawn seats of so many further presentations agree with the first once in a million times.
@@ -240,9 +242,7 @@ def flip_signs(net: Counts) -> float:
         return 1.0
     whole = int(sizes.sum())
     if whole > LARGEST_EXACT:
-        # Half a step of the sum, whose steps are of two, corrects for continuity.
-        spread = math.sqrt(float(np.sum(sizes.astype(float) ** 2)))
-        return float(min(1.0, 2 * norm.sf(max(observed - 1, 0) / spread)))
+        return _flip_large(sizes, observed)
     # Places count how much of the sum is positive, so that all are whole numbers from zero.
     chances = np.ones(1)
     for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
@@ -251,6 +251,20 @@ def flip_signs(net: Counts) -> float:
         chances = np.convolve(chances, stretched)
     sums = np.abs(2 * np.arange(whole + 1) - whole)
     return float(min(1.0, chances[sums >= observed].sum()))
+
+
+def _flip_large(sizes: Counts, observed: int) -> float:
+    """Return the p value of sums too large to work out: few prompts may hold most of them."""
+    ordered = np.sort(sizes)[::-1].astype(np.float64)
+    sums = np.zeros(1)
+    for size in ordered[:MOST_TRIED]:
+        sums = np.r_[sums - size, sums + size]
+    spread = math.sqrt(float(np.sum(ordered[MOST_TRIED:] ** 2)))
+    if not spread:
+        return float(np.mean(np.abs(sums) >= observed))
+    # Half a step of the sum, whose steps are of two, corrects for continuity.
+    beyond = norm.sf((observed - 1 - sums) / spread) + norm.sf((observed - 1 + sums) / spread)
+    return float(min(1.0, beyond.mean()))
 
 
 def count_repeats(log: JudgeLog, rows: Rows) -> tuple[Counts, Counts]:
@@ -291,11 +305,10 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
     decided, seated = rows & _is_decided(log), rows & log.seated & (log.orders == ONE_ORDER)
     kept = decided & seated
     # An answerer who is always first wins there because of its quality, for all one knows.
-    in_both = np.intersect1d(log.first[kept], log.second[kept]).size
-    if in_both and is_order_fixed(log, kept):
-        return None, "answerers were always shown in one order"
-    if in_both:
-        return _share(log, kept, log.verdict == FIRST, level), ""
+    if np.intersect1d(log.first[kept], log.second[kept]).size:
+        if not is_order_fixed(log, kept):
+            return _share(log, kept, log.verdict == FIRST, level), ""
+        return None, "any two answerers were always shown in the same order"
     if not decided.any():
         is_lost = (log.verdict[rows] == NO_VERDICT).all()
         return None, "all verdicts are missing" if is_lost else "no verdict names a winner"
@@ -308,17 +321,22 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
 
 
 def is_order_fixed(log: JudgeLog, rows: Rows) -> bool:
-    """Say whether answerers stand as in a list, too often for seats that were drawn.
+    """Say whether any two answerers who met on several prompts always met in the same order.
 
-    Then none was shown before another that was ever shown before it, be it by way of others.
+    Then seats were not assigned at random but go with answerers, as where names are listed in an
+    order: those shown first may win because they are better. Where each answerer is shown first
+    about as often as second, as in a circle, quality favours neither seat whatever the order.
     """
-    first, second = (codes[rows].astype(np.int64) for codes in (log.first, log.second))
-    n = len(log.answerers)
-    two, shown = np.unique(first * n + second), np.unique(2 * log.pair[rows] + (first < second))
-    if len(shown) - len(two) < FEWEST_IN_ONE_ORDER:
+    first, second = log.first[rows].astype(np.int64), log.second[rows]
+    n, prompts = len(log.answerers), len(log.prompts)
+    ahead = np.bincount(first, minlength=n) - np.bincount(second, minlength=n)
+    if np.abs(ahead).sum() <= MOST_AHEAD * len(first):
         return False
-    before = csr_array((np.ones(len(two)), (two // n, two % n)), shape=(n, n))
-    return bool(connected_components(before, connection="strong")[0] == n)
+    way = (np.minimum(first, second) * n + np.maximum(first, second)) * 2 + (first < second)
+    met = np.unique(way * prompts + log.prompt[rows]) // prompts
+    ways, times = np.unique(met, return_counts=True)
+    is_same = len(np.unique(ways // 2)) == len(ways)
+    return is_same and int(np.sum(times - 1)) >= FEWEST_ALIKE
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:

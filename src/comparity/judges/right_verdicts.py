@@ -45,8 +45,8 @@ Floats = NDArray[np.float64]
 
 RIGHT = LeanNumber("right", "the right answer", "that is right", np.empty(0))
 SEATS_FIXED = (
-    "What the first seat is worth with {} is not known: no answerer changed seats against the "
-    "others, so a seat cannot be told from what the judge thinks of the answerers."
+    "What the first seat is worth with {} is not known: no answerer changed seats against "
+    "another, so a seat cannot be told from what the judge thinks of the answerers."
 )
 GO_TOGETHER = "Nothing is known of what {} makes of {}: they always go together."
 
@@ -90,12 +90,11 @@ def against_truth(log: JudgeLog, makers: Makers, level: float) -> LeanFindings:
 
 
 def _is_seat_fixed(log: JudgeLog) -> bool:
-    """Say whether the answerers alone explain who was shown first."""
-    seats = np.ones(len(log), dtype=np.int64)
-    if not is_seated(log).all():
-        return False
-    explained = explains_seats(log.first, log.second, seats, len(log.answerers))
-    return explained or is_order_fixed(log, np.ones(len(log), dtype=bool))
+    """Say whether the answerers alone may explain who was shown first."""
+    seats, everything = np.ones(len(log), dtype=np.int64), np.ones(len(log), dtype=bool)
+    is_fixed = explains_seats(log.first, log.second, seats, len(log.answerers))
+    is_fixed = is_fixed or is_order_fixed(log, everything)
+    return is_fixed and bool(is_seated(log).all())
 
 
 def _terms_of(log: JudgeLog, makers: Makers, judge: str) -> list[TruthTerm]:

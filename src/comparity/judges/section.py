@@ -12,7 +12,6 @@ from comparity.judges.grids import grids_of
 from comparity.judges.judge_contrasts import Drift
 from comparity.judges.lean_section import LEAN_WORDS, lean_sentences, seat_words, step_words
 from comparity.judges.next_steps import (
-    ALPHA,
     MOST_SENTENCES,
     advice_on,
     assumptions_of,
@@ -214,7 +213,7 @@ def _sentences(audit: JudgesAudit) -> Iterator[str]:
         yield f"{several(len(audit.judges) - MOST_SENTENCES, 'more judge')}: see the table."
     yield from _agreement_sentences(audit)
     if audit.drift is not None:
-        yield _drift_sentence(audit.drift)
+        yield _drift_sentence(audit.drift, 1 - audit.level)
     for reading in audit.readings:
         yield f"Read {reading_line(reading)}."
     if audit.known:
@@ -259,10 +258,10 @@ def _agreement_sentences(audit: JudgesAudit) -> Iterator[str]:
     yield f"Of pairs that both decided, {'; '.join(told)}."
 
 
-def _drift_sentence(drift: Drift) -> str:
+def _drift_sentence(drift: Drift, alpha: float) -> str:
     """Return what two judges or files do otherwise, in one sentence."""
     names = f"{clip(drift.before)} and {clip(drift.after)}"
-    found = [one for one in drift.changes if one.p_adjusted < ALPHA]
+    found = [one for one in drift.changes if one.p_adjusted < alpha]
     told = ", ".join(
         f"{clip(one.what)} in {100 * one.after:.0f} of 100, before in {100 * one.before:.0f}"
         for one in found

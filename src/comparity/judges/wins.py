@@ -45,6 +45,8 @@ PEOPLE, TRUTH = "people", "the right verdict"
 QUALITY, BOTH_ORDERS = "quality", "both orders"
 """What leans are told by, beside the right verdict."""
 EVEN = 0.5
+NEAR_NONE = 0.1
+"""Standard errors from no lean within which the error of wins is that of their interval."""
 FEWEST_FLIPS = 5
 """Changed winners below which nothing is told of a seat."""
 # Fewest decided judgments and prompts of a judge, for each kind of lean.
@@ -187,11 +189,18 @@ class LeanEstimate(NamedTuple):
     told_by: str = QUALITY
 
     @property
+    def _error_of_wins(self) -> float:
+        """The error of the wins themselves, for plans: with it the lean is as far from none."""
+        distance = self.pivot.statistic(0.0)
+        if abs(distance) > NEAR_NONE:
+            return (self.wins - EVEN) / distance
+        ends = self.pivot.interval(0.95)
+        return (ends.high - ends.low) / (2 * float(stdtrit(self.pivot.freedom, 0.975)))
+
+    @property
     def test(self) -> GapTest:
         """The hypothesis that equally good answers win equally often."""
-        half = self.pivot.interval(0.95)
-        # The error of the wins themselves, for plans: of an interval about twice as wide.
-        error = (half.high - half.low) / (2 * float(stdtrit(self.pivot.freedom, 0.975)))
+        error = self._error_of_wins
         return GapTest(
             null=f"wins with {self.judge} of the answer {self.step} = 50 of 100",
             gap=self.wins - EVEN,
@@ -234,8 +243,8 @@ class JudgeSharpness:
 class LeanFindings(NamedTuple):
     """What judges lean to, and what else the model of quality tells.
 
-    `estimates` are the leans with their tests, `quality` is the mean quality of each answerer's
-    answers, and `lifts` is what each kind of lean adds to it, over all judgments.
+    `estimates` are the leans with their tests, `quality` is how much better each answerer's answers
+    are than those they met, and `lifts` is what each kind of lean adds to it, over all judgments.
     """
 
     estimates: tuple[LeanEstimate, ...] = ()
@@ -313,12 +322,17 @@ def tell_leans(found: list[LeanEstimate], level: float, margin: float) -> tuple[
     """
     alpha = 1 - level
     adjusted = benjamini_hochberg(np.array([one.p_value for one in found]))
+    # The p value with which one lean more would be found, beside those that are.
+    tested, leaning = int(np.sum(~np.isnan(adjusted))), int(np.sum(adjusted < alpha))
+    local_alpha = alpha * min(leaning + 1, tested) / max(tested, 1)
     return tuple(
-        _tell(one, float(q), alpha, margin) for one, q in zip(found, adjusted.tolist(), strict=True)
+        _tell(one, float(q), (alpha, local_alpha), margin)
+        for one, q in zip(found, adjusted.tolist(), strict=True)
     )
 
 
-def _tell(one: LeanEstimate, q_value: float, alpha: float, margin: float) -> Lean:
+def _tell(one: LeanEstimate, q_value: float, alphas: tuple[float, float], margin: float) -> Lean:
+    alpha, local_alpha = alphas
     ends = one.pivot.interval(1 - alpha)
     facts = {name: getattr(one, name) for name in one._fields if name != "pivot"}
     lean = Lean(
@@ -334,7 +348,7 @@ def _tell(one: LeanEstimate, q_value: float, alpha: float, margin: float) -> Lea
         one.test,
         margin=margin,
         alpha=alpha,
-        local_alpha=alpha,
+        local_alpha=local_alpha,
         n=one.judgments,
         n_items=one.prompts,
     )
