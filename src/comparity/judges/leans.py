@@ -311,7 +311,7 @@ def _tells_seats(panel: QualityPanel, answers: Answers, zero: str) -> bool:
         return False
     better, worse, seats = _in_order(panel.log, answers)
     n, own = len(answers.answerer), panel.judge == panel.names.index(zero)
-    return not is_order_fixed(panel.log, is_seated(panel.log)) and not any(
+    return not any(
         explains_seats(better[rows], worse[rows], seats[rows], n) for rows in (slice(None), own)
     )
 
