@@ -34,14 +34,11 @@ NOWHERE = Interval(math.nan, math.nan, math.nan)
 # Up to this sum of flips the distribution of their signs is worked out. Beyond it all signs of the
 # largest few are tried, and the sum of the others is normal.
 LARGEST_EXACT, MOST_TRIED = 20_000, 12
-# So many meetings in the same order as before are no chance: 1 in 64.
-FEWEST_ALIKE = 6
-# Of so many judgments answerers may stand first more often than second, or the other way round.
-MOST_AHEAD = 0.1
+# So many meetings in the same order as before are no chance (1 in 64); and of how many judgments
+# answerers may stand first more often than second.
+FEWEST_ALIKE, MOST_AHEAD = 6, 0.1
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
-# Drawn seats of so many further presentations agree with the first once in a million times.
-FEWEST_IN_ONE_ORDER = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,10 +287,8 @@ def count_orders(log: JudgeLog, rows: Rows) -> tuple[Counts, Counts]:
     valid = (log.verdict[one] != NO_VERDICT) & (log.verdict[two] != NO_VERDICT)
     one, two = one[valid], two[valid]
     same, n = log.verdict[one] == -log.verdict[two], len(log.prompts)
-    return (
-        np.bincount(log.prompt[one][same], minlength=n),
-        np.bincount(log.prompt[one], minlength=n),
-    )
+    prompt = log.prompt[one]
+    return np.bincount(prompt[same], minlength=n), np.bincount(prompt, minlength=n)
 
 
 def _is_decided(log: JudgeLog) -> Rows:
@@ -323,20 +318,17 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
 def is_order_fixed(log: JudgeLog, rows: Rows) -> bool:
     """Say whether any two answerers who met on several prompts always met in the same order.
 
-    Then seats were not assigned at random but go with answerers, as where names are listed in an
-    order: those shown first may win because they are better. Where each answerer is shown first
-    about as often as second, as in a circle, quality favours neither seat whatever the order.
+    Then those shown first, as in a list of names, may win because they are better. Where each is
+    shown first about as often as second, as in a circle, quality favours neither seat.
     """
-    first, second = log.first[rows].astype(np.int64), log.second[rows]
-    n, prompts = len(log.answerers), len(log.prompts)
+    first, second, n = log.first[rows].astype(np.int64), log.second[rows], len(log.answerers)
     ahead = np.bincount(first, minlength=n) - np.bincount(second, minlength=n)
     if np.abs(ahead).sum() <= MOST_AHEAD * len(first):
         return False
     way = (np.minimum(first, second) * n + np.maximum(first, second)) * 2 + (first < second)
-    met = np.unique(way * prompts + log.prompt[rows]) // prompts
+    met = np.unique(way * len(log.prompts) + log.prompt[rows]) // len(log.prompts)
     ways, times = np.unique(met, return_counts=True)
-    is_same = len(np.unique(ways // 2)) == len(ways)
-    return is_same and int(np.sum(times - 1)) >= FEWEST_ALIKE
+    return len(np.unique(ways // 2)) == len(ways) and int(np.sum(times - 1)) >= FEWEST_ALIKE
 
 
 def longer_answer(log: JudgeLog, rows: Rows, level: float = 0.95) -> PromptRate | None:
