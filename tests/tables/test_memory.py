@@ -138,6 +138,22 @@ def test_progress_is_told_in_rows_and_seconds() -> None:
     assert EngineProgress().words() == ""
 
 
+def test_rows_that_come_in_batches_are_counted() -> None:
+    class Engine:
+        def query_progress(self) -> float:
+            return 1.0
+
+    work = EngineProgress(Engine())
+    for rows, words in ((4000, "25%, 100 rows/s, 30 s left"), (0, "1,000 rows, 100 rows/s")):
+        work.begin(rows, in_batches=True)
+        assert work.words() == ""
+        work.began -= 10
+        work.come = 1000
+        assert work.words() == words
+    work.begin(4000)
+    assert work.words().startswith("1%")
+
+
 def test_parts_are_read_one_after_the_other(tmp_path: Path) -> None:
     for place in range(3):
         (tmp_path / f"part-{place}.csv").write_text(f"id,n\n00{place},{place}\n")

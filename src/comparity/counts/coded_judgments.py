@@ -18,6 +18,7 @@ from comparity.counts.kernels.compilation import njit
 from comparity.counts.running_moments import HIT, MISS, TIE
 from comparity.tables.coded_columns import batches_of_duckdb
 from comparity.tables.frames import translate_duckdb
+from comparity.tables.memory import current_limits
 
 Ints = NDArray[np.int32]
 Codes = NDArray[np.int64]
@@ -127,12 +128,15 @@ def code_judgments(
     """
     coded, names = _CodedBatches(n_profiles), dict[Any, int]()
     has_judges = "evaluator" in frame.collect_schema().names()
+    work = current_limits().work
     with translate_duckdb():
         for batch in batches_of_duckdb(frame.to_native()):
+            work.come = coded.n + len(batch)
             judge = _number_names(batch.column("evaluator"), names) if has_judges else None
             coded.add(*_number_items(batch, places, n_profiles), _column(batch, "tied"), judge)
             if coded.n > most or len(names) > MOST_NAMES:
                 return None
+    work.begin(0)
     return coded.join(tuple(names))
 
 

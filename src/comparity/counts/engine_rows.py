@@ -77,6 +77,11 @@ class KnownItems(NamedTuple):
         else:
             keys = [nw.col(f"{side}_key").fill_null(places.first - 1) for side in SIDES]
             rows = frame.select(*keys, self._read_ties(), *self._judge())
+        # Rows of text, as those of CSV, would be parsed to be counted.
+        is_text = all(isinstance(one, nw.String) for one in self.comparisons.schema.values())
+        is_watched = limits.work.connection is not None
+        n = n_rows(frame) if is_watched and not is_text else 0
+        limits.work.begin(n, in_batches=True)
         coded = code_judgments(rows, places, self.n_profiles, limits.memory // BYTES_CODED)
         if coded is None:
             return None

@@ -101,6 +101,8 @@ class EngineProgress:
         The connection of DuckDB, which knows.
     rows : int
         Rows that are read in one pass; 0 where nobody knows.
+    come : int or None
+        Rows of the pass that have come to memory, where they come in batches.
     began : float
         When the pass began.
     last : float
@@ -109,27 +111,33 @@ class EngineProgress:
 
     connection: Any = None
     rows: int = 0
+    come: int | None = None
     began: float = field(default_factory=time.monotonic)
     last: float = 0.0
 
-    def begin(self, rows: int) -> None:
+    def begin(self, rows: int, *, in_batches: bool = False) -> None:
         """Begin a pass over some rows."""
         self.rows, self.began, self.last = rows, time.monotonic(), 0.0
+        self.come = 0 if in_batches else None
 
     def share(self) -> float | None:
-        """Return the share of the pass that is done; nothing where the engine does not say."""
+        """Return the share of the pass that is done; nothing where nobody knows."""
+        if self.come is not None:
+            # Of a query that waits for who fetches its rows the engine tells nothing useful.
+            return min(self.come / self.rows, 1.0) if self.rows else None
         told = -1.0 if self.connection is None else self.connection.query_progress()
         return None if told <= 0 else min(told / 100, 1.0)
 
     def words(self) -> str:
         """Say how much of a pass is done, how fast, and how long the rest takes at that pace."""
-        share = self.share()
+        share, seconds = self.share(), max(time.monotonic() - self.began, 1e-3)
         if share is None:
+            return f"{self.come:,} rows, {self.come / seconds:,.0f} rows/s" if self.come else ""
+        if not share:
             return ""
         if share < self.last:  # of another pass
-            self.began = time.monotonic()
+            self.began, seconds = time.monotonic(), 1e-3
         self.last = share
-        seconds = max(time.monotonic() - self.began, 1e-3)
         left = seconds * (1 - share) / share
         pace = f" {self.rows * share / seconds:,.0f} rows/s," if self.rows else ""
         return f"{share:.0%},{pace} {left:,.0f} s left"
