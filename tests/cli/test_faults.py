@@ -125,7 +125,7 @@ def test_many_rows_in_a_small_file_are_told_before_they_fill_memory(
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
-def caused(error: Exception, cause: Exception) -> Exception:
+def caused(error: Exception, cause: BaseException) -> Exception:
     error.__cause__ = cause
     return error
 
@@ -137,6 +137,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
         (OSError(errno.ENOMEM, "Cannot allocate memory"), 2, "Cannot allocate memory"),
         (ImportError("x.so: failed to map segment"), 2, "not enough memory"),
         (caused(SystemError("no result"), MemoryError("of DuckDB")), 2, "of DuckDB"),
+        (caused(SystemError("a result with an exception"), KeyboardInterrupt()), 130, ""),
         (SystemError("no result"), DEFECT, "Traceback"),
         (ImportError("no module"), DEFECT, "Traceback"),
         (OSError(errno.EISDIR, "Is a directory"), DEFECT, "Traceback"),

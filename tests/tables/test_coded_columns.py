@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pytest
 
-from comparity.errors import MissingValueError, UnknownItemError
+from comparity.errors import (
+    MissingValueError,
+    OutOfMemoryError,
+    SpillFullError,
+    UnknownItemError,
+    UnreadableFileError,
+)
 from comparity.ranking.judgments import judgments_from_frames
 from comparity.tables import coded_columns
-from comparity.tables.coded_columns import CodedText, bring_columns
+from comparity.tables.coded_columns import CodedText, batches_of_duckdb, bring_columns
 from comparity.tables.values import factorise
 from tests.conftest import ENGINES, Build
 
@@ -35,6 +43,41 @@ def test_values_and_codes_are_those_of_the_table(frame: Build) -> None:
     assert {name: column.tolist() for name, column in found.items()} == ROWS
     codes, names = factorise(found["judge"])
     assert [names[code] for code in codes] == ROWS["judge"]
+
+
+class Broken:
+    """Rows of which some come before DuckDB fails."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def to_arrow_reader(self, _: int) -> Iterator[Any]:
+        yield "the first rows"
+        raise OSError(self.reason)
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"),
+    [
+        ('Invalid Input Error: Failed to read file "a.parquet": Snappy', UnreadableFileError),
+        ("Out of Memory Error: could not allocate block (9 MiB/9 MiB used)", OutOfMemoryError),
+        ("Out of Memory Error: ... max_temp_directory_size", SpillFullError),
+        ("INTERRUPT Error: Interrupted!", KeyboardInterrupt),
+    ],
+)
+def test_what_fails_while_rows_come_is_told_as_everywhere(
+    reason: str, error: type[BaseException]
+) -> None:
+    with pytest.raises(error):
+        list(batches_of_duckdb(Broken(reason)))
+
+
+def test_a_row_that_cannot_be_read_is_told_by_name() -> None:
+    rows = duckdb.sql(
+        "select if(i = 2900, error('a page is broken'), i) as n from range(3000) t(i)"
+    )
+    with pytest.raises(UnreadableFileError, match="a page is broken"):
+        bring_columns(nw.from_native(rows))
 
 
 def test_text_of_duckdb_is_coded_while_it_is_read() -> None:

@@ -79,7 +79,10 @@ def tell_faults() -> Iterator[None]:
     except MemoryError as error:
         raise BadInput(str(OutOfMemoryError(str(error)))) from error
     except SystemError as error:
-        # What calls DuckDB may be unable to hand on that memory has run out.
+        # What calls DuckDB may be unable to hand on that memory has run out; what calls a compiled
+        # kernel, that somebody pressed Ctrl-C.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
         if not isinstance(error.__cause__, MemoryError):
             raise
         raise BadInput(str(OutOfMemoryError(str(error.__cause__)))) from error

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from comparity.tables.frames import collect_columns, translate_duckdb
+from comparity.tables.frames import collect_columns, error_of_duckdb, translate_duckdb
 from comparity.tables.spark import translate_spark
 
 BATCH_ROWS = 100_000
@@ -135,8 +135,14 @@ def _code_batches_of_duckdb(rows: Any, names: Sequence[str]) -> Iterator[Batch]:
 
 def batches_of_duckdb(rows: Any) -> Iterator[Any]:
     """Yield the rows of a relation in Arrow record batches; PyArrow must be there."""
+    import pyarrow
+
     read: Callable[[int], Any] = getattr(rows, "to_arrow_reader", None) or rows.fetch_record_batch
-    yield from read(BATCH_ROWS)
+    try:
+        yield from read(BATCH_ROWS)
+    except (OSError, pyarrow.ArrowException) as error:
+        # What DuckDB says while rows are fetched comes as an error of Arrow.
+        raise error_of_duckdb(str(error)) from error
 
 
 def _batches_of_spark(rows: Any, names: Sequence[str]) -> Iterator[Batch]:

@@ -36,14 +36,13 @@ if TYPE_CHECKING:
 Columns = dict[str, NDArray[Any]]
 
 INTERRUPTED = "Query interrupted"
-
 # How DuckDB says which file broke while it was read.
 NAMED_FILE = re.compile(
     r"^\s*file ?= ?(.+)$|stream: (.+)$|(?:file|File) [\"']([^\"']+)[\"']", re.MULTILINE
 )
 
 
-# How it says that there is no room for what does not fit into memory.
+# How it says that there is no room for what does not fit into memory
 SPILL_FULL = "max_temp_directory_size"
 
 WHOLE = 2.0**53
@@ -227,22 +226,25 @@ def translate_duckdb(name: str | None = None) -> Iterator[None]:
     busy = getattr(duckdb, "ResourceInUseException", ())
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
-        if SPILL_FULL in str(error):
-            raise SpillFullError("the folder for temporary files", str(error)) from error
-        raise OutOfMemoryError(str(error)) from error
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
     except busy as error:
         raise BusyConnectionError(str(error)) from error
     except duckdb.Error as error:
-        if DISK_FULL in str(error):
-            raise SpillFullError("the folder for temporary files", str(error)) from error
-        raise UnreadableFileError(_file_named(name, str(error)), str(error)) from error
+        raise error_of_duckdb(str(error), name) from error
     except RuntimeError as error:
         if INTERRUPTED not in str(error):
             raise
         raise KeyboardInterrupt from error
+
+
+def error_of_duckdb(reason: str, name: str | None = None) -> BaseException:
+    """Return the error of ours, or of Python, that a message of DuckDB stands for."""
+    if reason.startswith("INTERRUPT"):
+        return KeyboardInterrupt()
+    if SPILL_FULL in reason or DISK_FULL in reason:
+        return SpillFullError("the folder for temporary files", reason)
+    if reason.startswith("Out of Memory"):
+        return OutOfMemoryError(reason)
+    return UnreadableFileError(_file_named(name, reason), reason)
 
 
 def _file_named(name: str | None, reason: str) -> str:
