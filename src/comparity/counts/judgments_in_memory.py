@@ -36,7 +36,7 @@ BYTES_AT_ONCE, BYTES_PER_JUDGMENT = 120, 240
 time where they come in parts, beside all that the engine holds. All take a half or a fourth of it,
 the engine the most."""
 
-TOUCHES_SHARE, BYTES_OF_TOUCH = 4, 10
+TOUCHES_SHARE, BYTES_OF_TOUCH = 3, 10
 """What is listed of judgments that are held as numbers takes at most this part of the memory."""
 
 MOST_PARTS, UNEVEN = 64, 1.25
@@ -163,9 +163,9 @@ class _Brought(NamedTuple):
         place[[*ordered.kinds]] = np.arange(len(ordered.kinds))
         end, rows = ordered.n_items + 1, ordered.rows
         if isinstance(rows, NumberedJudgments):
-            n_parts = 1 + 2 * BYTES_OF_TOUCH * TOUCHES_SHARE * ordered.n // current_limits().memory
+            n_parts = -(-2 * BYTES_OF_TOUCH * TOUCHES_SHARE * ordered.n // current_limits().memory)
             whole = (rows.better, rows.worse, rows.judge, rows.kind)
-            ends = [*range(0, end, -(-end // n_parts)), end]
+            ends = [*range(0, end, -(-end // max(n_parts, 1))), end]
             return cls(ordered, ends, place, whole, rows.judges)
         cells = (end + ordered.n_judges + 1) * max(len(ordered.kinds), 1)
         is_near = rows.frame.implementation.is_duckdb()

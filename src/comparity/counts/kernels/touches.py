@@ -106,12 +106,17 @@ def add_touches(
     """
     n_tables = len(judged) if judged.size <= FEW_COUNTS else 1
     counts = np.zeros((n_tables, len(cubes)), np.int64)
-    _add_heaps(touches, counts, held, judged, products, cubes)
+    later = np.zeros_like(products[1])
+    _add_heaps(touches, counts, later, held, judged, products, cubes)
+    if n_tables > 1 and touches.has_judges:
+        # Each two judgments were met once, and none with itself.
+        once = held[touches.first : touches.last].sum(axis=0)
+        products[1] += later + later.T + np.diag(once)
 
 
 @njit(cache=True, nogil=True)
-def _add_heaps(touches, counts, held, judged, products, cubes):  # type: ignore[no-untyped-def]
-    """Do so, with room for counts by evaluator, or for those of one."""
+def _add_heaps(touches, counts, later, held, judged, products, cubes):  # type: ignore[no-untyped-def]
+    """Do so, with room for counts by evaluator and for `later`, or for the counts of one."""
     room = 0
     for heap in range(len(touches.ends) - 1):
         room = max(room, touches.ends[heap + 1] - touches.ends[heap])
@@ -130,7 +135,7 @@ def _add_heaps(touches, counts, held, judged, products, cubes):  # type: ignore[
                 if touch & 1:
                     judged[touch >> JUDGE & (2**JUDGE_BITS - 1), kind] += 1
             if touches.has_judges:
-                _add_items(mine, keys, counts, met, products[1])
+                _add_items(mine, keys, counts, met, later, products[1])
             _add_pairs(mine, item + k, touches.has_judges, keys, counts[0], met, products, cubes)
 
 
@@ -150,19 +155,17 @@ def _sort_heap(own, listed, width, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_items(mine, keys, counts, met, products):  # type: ignore[no-untyped-def]
-    """Add up products of counts by kind over the evaluators of one item."""
+def _add_items(mine, keys, counts, met, later, products):  # type: ignore[no-untyped-def]
+    """Add up products of counts by kind over the evaluators of one item.
+
+    With room for all evaluators `later` gets, for each judgment, those before it by kind.
+    """
     if len(counts) > 1:
         for touch in mine:
-            kind, seen = (
-                touch >> 1 & (2**KIND_BITS - 1),
-                counts[touch >> JUDGE & (2**JUDGE_BITS - 1)],
-            )
-            # Each two judgments once, and each with itself.
+            kind = touch >> 1 & (2**KIND_BITS - 1)
+            seen, row = counts[touch >> JUDGE & (2**JUDGE_BITS - 1)], later[kind]
             for other in range(len(seen)):
-                products[kind, other] += seen[other]
-                products[other, kind] += seen[other]
-            products[kind, kind] += 1
+                row[other] += seen[other]
             seen[kind] += 1
         for touch in mine:
             counts[touch >> JUDGE & (2**JUDGE_BITS - 1), touch >> 1 & (2**KIND_BITS - 1)] = 0
