@@ -157,6 +157,8 @@ def votes(n: int) -> str:
     models = ["<b>gpt-4", "claude & co", "男"]
     rows = []
     for prompt, (one, two) in product(range(n), ((0, 1), (1, 2), (2, 0))):
+        # Seats are drawn: a fixed order of answerers would tell nothing of them.
+        one, two = rng.permutation([one, two])
         texts = ["**Yes** " + "word " * int(size) for size in rng.integers(5, 90, 2)]
         row = {"question_id": prompt, "turn": 1, "model_a": models[one], "model_b": models[two]}
         for side, text in zip("ab", texts, strict=True):

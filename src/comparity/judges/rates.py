@@ -34,9 +34,8 @@ NOWHERE = Interval(math.nan, math.nan, math.nan)
 # Up to this sum of flips the distribution of their signs is worked out. Beyond it all signs of the
 # largest few are tried, and the sum of the others is normal.
 LARGEST_EXACT, MOST_TRIED = 20_000, 12
-# So many meetings in the same order as before are no chance (1 in 64); and of how many judgments
-# answerers may stand first more often than second.
-FEWEST_ALIKE, MOST_AHEAD = 6, 0.1
+# So many meetings in the same order as before are no chance: 1 in 64.
+FEWEST_ALIKE = 6
 # With more answerers than this, their wins are not compared one by one.
 MOST_ANSWERERS = 20
 
@@ -318,13 +317,10 @@ def first_seat(log: JudgeLog, rows: Rows, level: float = 0.95) -> tuple[PromptRa
 def is_order_fixed(log: JudgeLog, rows: Rows) -> bool:
     """Say whether any two answerers who met on several prompts always met in the same order.
 
-    Then those shown first, as in a list of names, may win because they are better. Where each is
-    shown first about as often as second, as in a circle, quality favours neither seat.
+    Then those shown first, as in a list of names, may win because they are better. Orders in a
+    circle do not help: two narrow wins and one clear loss make two wins of three.
     """
     first, second, n = log.first[rows].astype(np.int64), log.second[rows], len(log.answerers)
-    ahead = np.bincount(first, minlength=n) - np.bincount(second, minlength=n)
-    if np.abs(ahead).sum() <= MOST_AHEAD * len(first):
-        return False
     way = (np.minimum(first, second) * n + np.maximum(first, second)) * 2 + (first < second)
     met = np.unique(way * len(log.prompts) + log.prompt[rows]) // len(log.prompts)
     ways, times = np.unique(met, return_counts=True)
